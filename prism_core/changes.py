@@ -1,0 +1,110 @@
+"""Changes: what stages return and the one writer applies.
+
+A change carries what is needed to apply it, to describe it in the log, and to walk back from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import JsonValue
+
+from prism_core.types import Link, MemoryUnit
+
+FloatArray = NDArray[np.float32]
+IntArray = NDArray[np.intp]
+
+MUTABLE_FIELDS = frozenset(
+    {
+        "observation",
+        "outcome",
+        "status",
+        "layer",
+        "importance",
+        "confidence",
+        "intent_tags",
+        "entities",
+        "metadata",
+    }
+)
+"""The fields of a stored unit that a change may touch; everything else is fixed when it is added."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddUnit:
+    """A new unit.
+
+    Attributes:
+        unit: the unit.
+        tokens: size of `unit.text` in tokens.
+    """
+
+    unit: MemoryUnit
+    tokens: int
+
+    @property
+    def subject(self) -> str:
+        """Id of the unit the log files this change under."""
+        return self.unit.id
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateUnit:
+    """New values for some fields of a stored unit.
+
+    Attributes:
+        unit_id: which unit.
+        before: the old values (JSON), so that history and undo can walk back.
+        after: the new values (JSON); the same keys.
+        tokens: size of the unit's text afterwards, in tokens.
+        reason: why, for the history.
+    """
+
+    unit_id: str
+    before: Mapping[str, JsonValue]
+    after: Mapping[str, JsonValue]
+    tokens: int
+    reason: str = ""
+
+    @property
+    def subject(self) -> str:
+        """Id of the unit the log files this change under."""
+        return self.unit_id
+
+
+@dataclass(frozen=True, slots=True)
+class AddLink:
+    """A new link. Adding a stored (source, target, relation) again replaces confidence and reason."""
+
+    link: Link
+
+    @property
+    def subject(self) -> str:
+        """Id of the unit the log files this change under: the later one."""
+        return self.link.target
+
+
+@dataclass(frozen=True, slots=True)
+class PutVector:
+    """The embedding of a unit's text, or none while it is pending.
+
+    Attributes:
+        unit_id: which unit.
+        embedder_id: which embedder made it.
+        vector: shape (d,), L2-normalised; None marks the unit as waiting to be embedded.
+    """
+
+    unit_id: str
+    embedder_id: str
+    vector: FloatArray | None = field(repr=False)
+
+    @property
+    def subject(self) -> str:
+        """Id of the unit the log files this change under."""
+        return self.unit_id
+
+
+Change = AddUnit | UpdateUnit | AddLink | PutVector

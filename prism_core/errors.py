@@ -1,0 +1,230 @@
+"""The errors prism-memory raises.
+
+Every error derives from `PrismError`, also from the builtin its condition corresponds to, carries the offending
+value, and says in its message what to do instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class PrismError(Exception):
+    """Root of every error raised by prism-memory."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+    def __str__(self) -> str:
+        # KeyError would show the repr of its argument; a remedy should be readable.
+        return self.message
+
+
+class ScopeError(PrismError, PermissionError):
+    """A scope is missing or malformed. Nothing is read or written without one."""
+
+    def __init__(self, scope: object, problem: str) -> None:
+        super().__init__(
+            f"scope {scope!r} {problem}; pass a non-empty string or a sequence of them, "
+            "for example scope=('acme', 'alice')"
+        )
+        self.scope = scope
+
+
+class InvalidEventError(PrismError, ValueError):
+    """An event cannot be stored as given."""
+
+    def __init__(self, field: str, value: object, remedy: str) -> None:
+        super().__init__(f"event field {field}={value!r} cannot be stored; {remedy}")
+        self.field = field
+        self.value = value
+
+
+class NaiveDatetimeError(PrismError, ValueError):
+    """A datetime without a time zone was passed where an instant is needed."""
+
+    def __init__(self, field: str, value: object) -> None:
+        super().__init__(
+            f"{field}={value!r} has no time zone; pass an aware datetime, for example "
+            "datetime(2026, 5, 20, 9, 0, tzinfo=timezone.utc)"
+        )
+        self.field = field
+        self.value = value
+
+
+class QueryError(PrismError, ValueError):
+    """A query or one of its limits is unusable."""
+
+    def __init__(self, field: str, value: object, remedy: str) -> None:
+        super().__init__(f"query field {field}={value!r} is unusable; {remedy}")
+        self.field = field
+        self.value = value
+
+
+class BudgetError(PrismError, ValueError):
+    """A token budget is not a positive whole number."""
+
+    def __init__(self, budget: object) -> None:
+        super().__init__(f"budget={budget!r} is not a positive whole number of tokens; pass for example budget=1000")
+        self.budget = budget
+
+
+class UnknownUnitError(PrismError, KeyError):
+    """No unit of this id exists in the scope that was asked."""
+
+    def __init__(self, unit_id: str, scope: Sequence[str]) -> None:
+        super().__init__(
+            f"no unit {unit_id!r} in scope {tuple(scope)!r}; unit ids come from a receipt or a search in the same scope"
+        )
+        self.unit_id = unit_id
+        self.scope = tuple(scope)
+
+
+class UnknownReceiptError(PrismError, KeyError):
+    """No receipt of this id was ever given out in the scope that was asked."""
+
+    def __init__(self, receipt_id: str, scope: Sequence[str]) -> None:
+        super().__init__(
+            f"no receipt {receipt_id!r} in scope {tuple(scope)!r}; receipt ids are returned by write and write_many"
+        )
+        self.receipt_id = receipt_id
+        self.scope = tuple(scope)
+
+
+class CausalCycleError(PrismError, ValueError):
+    """A link would close a cycle in a relation that follows the arrow of time."""
+
+    def __init__(self, relation: str, cycle: Sequence[str]) -> None:
+        super().__init__(
+            f"a {relation} link would close the cycle {' -> '.join(cycle)}; "
+            "source must be the earlier or causing unit, target the later one"
+        )
+        self.relation = relation
+        self.cycle = tuple(cycle)
+
+
+class DimensionMismatchError(PrismError, ValueError):
+    """Vectors of another length than the index or the store holds."""
+
+    def __init__(self, expected: int, got: int) -> None:
+        super().__init__(
+            f"vectors have {got} dimensions, {expected} expected; use the embedder the store was built with, "
+            "or rebuild the store's vectors with the new one (PrismMemory.rebuild(reembed=True))"
+        )
+        self.expected = expected
+        self.got = got
+
+
+class EmbedderMismatchError(PrismError, ValueError):
+    """The store's vectors come from another embedder than the one it was opened with."""
+
+    def __init__(self, stored: str, given: str) -> None:
+        super().__init__(
+            f"the store holds vectors of embedder {stored!r} and was opened with {given!r}; open it with the former, "
+            "or pass on_embedder_change='reembed' to compute every vector again (the text is kept either way)"
+        )
+        self.stored = stored
+        self.given = given
+
+
+class FormatVersionError(PrismError, RuntimeError):
+    """The store was written by a version of prism-memory that this one cannot read."""
+
+    def __init__(self, stored: int, supported: int) -> None:
+        super().__init__(
+            f"the store has format version {stored}, this prism-memory reads version {supported}; "
+            "install the version that wrote it, or a newer one"
+        )
+        self.stored = stored
+        self.supported = supported
+
+
+class StoreNotFoundError(PrismError, FileNotFoundError):
+    """There is no store where one was expected."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"no prism-memory store at {path!r}; create one with PrismMemory.open(path) or prism ingest")
+        self.path = path
+
+
+class StoreUrlError(PrismError, ValueError):
+    """A store URL names a database that cannot be used."""
+
+    def __init__(self, url: str, problem: str) -> None:
+        super().__init__(f"store {url!r} {problem}; pass a directory, ':memory:' or a sqlite:///file.db URL")
+        self.url = url
+
+
+class LedgerError(PrismError, OSError):
+    """The ledger's database refused an operation; nothing of it was stored."""
+
+    def __init__(self, operation: str, cause: str) -> None:
+        super().__init__(
+            f"the ledger could not {operation}: {cause}; nothing was stored, check disk space, permissions and "
+            "other processes, then try again"
+        )
+        self.operation = operation
+        self.cause = cause
+
+
+class StaleReadError(PrismError, RuntimeError):
+    """Changes were derived from a state of the scope that another writer has moved on from."""
+
+    def __init__(self, based_on: int, head: int) -> None:
+        super().__init__(f"changes were based on seq {based_on}, the scope is at {head}; derive them again and retry")
+        self.based_on = based_on
+        self.head = head
+
+
+class WriteConflictError(PrismError, RuntimeError):
+    """Other writers kept moving the scope on; the write gave up and stored nothing."""
+
+    def __init__(self, attempts: int) -> None:
+        super().__init__(f"gave up after {attempts} attempts because other writers kept changing the scope; retry")
+        self.attempts = attempts
+
+
+class ClosedError(PrismError, RuntimeError):
+    """The memory was used after `close()`."""
+
+    def __init__(self, operation: str) -> None:
+        super().__init__(f"{operation} was called on a closed memory; open it again with PrismMemory.open()")
+        self.operation = operation
+
+
+class EmbeddingError(PrismError, RuntimeError):
+    """An embedder failed. Units written meanwhile are kept and embedded later."""
+
+    def __init__(self, embedder: str, cause: str) -> None:
+        super().__init__(
+            f"embedder {embedder!r} failed: {cause}; units are kept, found lexically, and embedded once it works again"
+        )
+        self.embedder = embedder
+        self.cause = cause
+
+
+class ModelFileError(PrismError, OSError):
+    """The bundled model's files are missing or not the ones this version was built with."""
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(f"model file {path!r} {problem}; reinstall prism-memory, or pass an embedder of your own")
+        self.path = path
+
+
+class DatasetError(PrismError, ValueError):
+    """A data file does not have the format its command expects."""
+
+    def __init__(self, path: str, line: int, problem: str) -> None:
+        super().__init__(f"{path}, line {line}: {problem}; the formats are described in docs/cli.md")
+        self.path = path
+        self.line = line
+
+
+class MissingExtraError(PrismError, ImportError):
+    """An optional part was used without the extra that installs it."""
+
+    def __init__(self, extra: str, module: str) -> None:
+        super().__init__(f"{module} is not installed; pip install 'prism-memory[{extra}]'")
+        self.extra = extra
+        self.module = module

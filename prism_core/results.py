@@ -1,0 +1,319 @@
+"""What the memory answers: receipts, retrievals, contexts, chains, history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from pydantic import JsonValue
+
+from prism_core.types import IntentQuery, Link, MemoryUnit, Scope
+
+
+class ReceiptStatus(StrEnum):
+    """What became of one event."""
+
+    STORED = "stored"
+    JOINED = "joined"
+    ACCEPTED = "accepted"
+    DUPLICATE = "duplicate"
+    SUPERSEDED = "superseded"
+    DROPPED = "dropped"
+    REJECTED = "rejected"
+    DEGRADED = "degraded"
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a write answers, per event.
+
+    Attributes:
+        id: asks for this receipt again with `PrismMemory.receipt`; empty when nothing durable was written.
+        status: what became of the event. `degraded` means stored, with something missing that `reason` names.
+        unit_id: the unit that holds the event now; None when rejected or not yet processed.
+        reason: why, in one sentence; empty for a plain `stored`.
+        superseded: ids of the units this one took the place of.
+    """
+
+    id: str
+    status: ReceiptStatus
+    unit_id: str | None = None
+    reason: str = ""
+    superseded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far a scope's log has got.
+
+    Attributes:
+        seq: number of the last change; dense, per scope, from 1; 0 for an empty scope.
+        epoch: bumped by an erase; what was derived in an older epoch is discarded.
+    """
+
+    seq: int = 0
+    epoch: int = 0
+
+
+class Confidence(StrEnum):
+    """How far a result deserves to be believed relevant."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One unit that was considered, with everything that decided about it.
+
+    Attributes:
+        unit_id: which unit.
+        channels: the recall channels that proposed it, such as `lexical` or `dense`.
+        signals: every signal's value, scaled to [0, 1] within the pool.
+        objectives: every objective's value in [0, 1], higher is better.
+        score: the value it was ordered by, higher is better.
+        front: 0-based non-dominated front; None for candidates below the floor.
+        tokens: tokens of its text.
+        rank: 0-based place in the result; None when it was not returned.
+        reason: why it was returned or left out, in words.
+    """
+
+    unit_id: str
+    channels: tuple[str, ...]
+    signals: Mapping[str, float]
+    objectives: Mapping[str, float]
+    score: float
+    front: int | None
+    tokens: int
+    rank: int | None
+    reason: str
+
+    @property
+    def kept(self) -> bool:
+        """Whether it was returned."""
+        return self.rank is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One returned memory.
+
+    Attributes:
+        unit: the unit, read from the ledger.
+        candidate: how it was ranked.
+        confidence: how far it deserves to be believed relevant.
+    """
+
+    unit: MemoryUnit
+    candidate: Candidate
+    confidence: Confidence
+
+    @property
+    def score(self) -> float:
+        """The value it was ordered by, higher is better."""
+        return self.candidate.score
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """The answer to one search; holds what is needed to explain it without computing again.
+
+    Attributes:
+        query: the query as the planner understood it.
+        hits: what is returned, best first.
+        candidates: everything that was considered, in the final order, returned or not.
+        objectives: names of the objectives that were active, in the order they were weighed.
+        position: the state of the scope that was searched.
+        degraded: what was missing, in words, such as an unavailable embedder; empty when nothing.
+    """
+
+    query: IntentQuery
+    hits: tuple[Hit, ...]
+    candidates: tuple[Candidate, ...]
+    objectives: tuple[str, ...]
+    position: Position
+    degraded: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __getitem__(self, rank: int) -> Hit:
+        return self.hits[rank]
+
+    @property
+    def units(self) -> tuple[MemoryUnit, ...]:
+        """The returned units, best first."""
+        return tuple(hit.unit for hit in self.hits)
+
+    def explain(self, unit_id: str) -> str:
+        """Say why a unit was returned or left out.
+
+        Args:
+            unit_id: any unit's id.
+
+        Returns:
+            A few lines: place, front, objectives, the strongest signals, and the reason. A unit that no channel
+            proposed is said to be so.
+        """
+        for candidate in self.candidates:
+            if candidate.unit_id == unit_id:
+                return _describe(candidate)
+        return f"{unit_id}: not considered; no recall channel proposed it for this query"
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """A block of text for the prompt.
+
+    Attributes:
+        text: the block, wrapper included; empty when nothing is worth its tokens.
+        tokens: exact size of `text` in tokens.
+        retrieval: what it was made from; its hits are the units in the block, in the order of the ranking.
+    """
+
+    text: str
+    tokens: int
+    retrieval: Retrieval
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __bool__(self) -> bool:
+        return bool(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class ChainStep:
+    """One unit of a chain of links.
+
+    Attributes:
+        unit: the unit.
+        depth: number of links between it and the unit that was asked about; 0 for that unit.
+        link: the link through which it was reached; None for depth 0.
+    """
+
+    unit: MemoryUnit
+    depth: int
+    link: Link | None
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """How a unit came about, what it led to, or what a failure rests on.
+
+    Attributes:
+        root: id of the unit that was asked about.
+        steps: the units, in the order of time.
+        truncated: whether more units are connected than were asked for.
+    """
+
+    root: str
+    steps: tuple[ChainStep, ...]
+    truncated: bool = False
+
+    def __iter__(self) -> Iterator[ChainStep]:
+        return iter(self.steps)
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    @property
+    def units(self) -> tuple[MemoryUnit, ...]:
+        """The units of the chain, in the order of time."""
+        return tuple(step.unit for step in self.steps)
+
+    def render(self) -> str:
+        """The chain as text, one unit a line, indented by depth, each with the link that reached it."""
+        return "\n".join(_chain_line(step) for step in self.steps)
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """One recorded change.
+
+    Attributes:
+        seq: its number in the scope.
+        recorded_at: when it was committed; aware UTC.
+        kind: `unit`, `update`, `link` or `vector`.
+        subject: id of the unit it concerns.
+        before: the old values, for an update.
+        after: the new values (update), the link (link), or what the unit started as (unit).
+        reason: why.
+    """
+
+    seq: int
+    recorded_at: datetime
+    kind: str
+    subject: str
+    before: Mapping[str, JsonValue] = field(default_factory=dict)
+    after: Mapping[str, JsonValue] = field(default_factory=dict)
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeStats:
+    """Counts of one scope.
+
+    Attributes:
+        scope: which scope.
+        units: stored units.
+        links: stored links, by relation.
+        kinds: stored units, by kind.
+        pending: units waiting to be embedded.
+        inbox: events accepted and not yet processed.
+        tokens: tokens of all texts.
+        position: how far its log has got.
+    """
+
+    scope: Scope
+    units: int
+    links: Mapping[str, int]
+    kinds: Mapping[str, int]
+    pending: int
+    inbox: int
+    tokens: int
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing `doctor` looked at.
+
+    Attributes:
+        check: what was checked.
+        ok: whether it is as it should be.
+        detail: what was found, and what to do when it is not ok.
+    """
+
+    check: str
+    ok: bool
+    detail: str
+
+
+def _describe(candidate: Candidate) -> str:
+    place = f"returned at place {candidate.rank + 1}" if candidate.rank is not None else "not returned"
+    front = "below the floor" if candidate.front is None else f"front {candidate.front}"
+    signals = sorted(candidate.signals.items(), key=lambda item: -abs(item[1]))[:6]
+    return "\n".join(
+        [
+            f"{candidate.unit_id}: {place}, {front}, score {candidate.score:.3f}, {candidate.tokens} tokens",
+            "  objectives: " + ", ".join(f"{name} {value:.2f}" for name, value in candidate.objectives.items()),
+            "  signals:    " + ", ".join(f"{name} {value:.2f}" for name, value in signals if value),
+            f"  found by:   {', '.join(candidate.channels)}",
+            f"  reason:     {candidate.reason}",
+        ]
+    )
+
+
+def _chain_line(step: ChainStep) -> str:
+    indent = "  " * step.depth
+    text = " ".join(step.unit.text.split())
+    shown = text if len(text) <= 140 else text[:137] + "..."
+    via = f"  [{step.link.relation}: {step.link.reason}]" if step.link else ""
+    return f"{indent}{step.unit.event_time:%Y-%m-%d %H:%M} {shown}{via}"

@@ -1,0 +1,1 @@
+"""LangChain parts over prism-memory."""

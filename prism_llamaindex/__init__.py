@@ -1,0 +1,1 @@
+"""LlamaIndex parts over prism-memory."""
