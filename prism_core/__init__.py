@@ -1,1 +1,82 @@
-"""Long-term memory for LLM agents."""
+"""Long-term memory for LLM agents: a temporal-causal graph, hybrid retrieval and Pareto ranking."""
+
+from prism_core.context import ContextBuilder, Packed
+from prism_core.embed import CachedEmbedder, MiniLMEmbedder
+from prism_core.errors import PrismError
+from prism_core.memory import PrismMemory
+from prism_core.protocols import Clock, Embedder, IdFactory, Ledger, TokenCounter, VectorIndex
+from prism_core.results import (
+    Candidate,
+    Chain,
+    ChainStep,
+    Confidence,
+    Context,
+    Finding,
+    Hit,
+    LogEntry,
+    Receipt,
+    ReceiptStatus,
+    Retrieval,
+    ScopeStats,
+)
+from prism_core.text import O200kCounter
+from prism_core.types import (
+    Attachment,
+    Event,
+    Facet,
+    Fact,
+    IntentQuery,
+    Kind,
+    Layer,
+    Link,
+    MemoryUnit,
+    Outcome,
+    Relation,
+    Scope,
+    Source,
+    Status,
+)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Attachment",
+    "CachedEmbedder",
+    "Candidate",
+    "Chain",
+    "ChainStep",
+    "Clock",
+    "Confidence",
+    "Context",
+    "ContextBuilder",
+    "Embedder",
+    "Event",
+    "Facet",
+    "Fact",
+    "Finding",
+    "Hit",
+    "IdFactory",
+    "IntentQuery",
+    "Kind",
+    "Layer",
+    "Ledger",
+    "Link",
+    "LogEntry",
+    "MemoryUnit",
+    "MiniLMEmbedder",
+    "O200kCounter",
+    "Outcome",
+    "Packed",
+    "PrismError",
+    "PrismMemory",
+    "Receipt",
+    "ReceiptStatus",
+    "Relation",
+    "Retrieval",
+    "Scope",
+    "ScopeStats",
+    "Source",
+    "Status",
+    "TokenCounter",
+    "VectorIndex",
+]

@@ -107,4 +107,17 @@ class PutVector:
         return self.unit_id
 
 
-Change = AddUnit | UpdateUnit | AddLink | PutVector
+@dataclass(frozen=True, slots=True)
+class AddKey:
+    """A further idempotency key of a unit: that of an event which was joined to it."""
+
+    unit_id: str
+    key: str
+
+    @property
+    def subject(self) -> str:
+        """Id of the unit the log files this change under."""
+        return self.unit_id
+
+
+Change = AddUnit | UpdateUnit | AddLink | PutVector | AddKey

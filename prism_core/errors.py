@@ -228,3 +228,26 @@ class MissingExtraError(PrismError, ImportError):
         super().__init__(f"{module} is not installed; pip install 'prism-memory[{extra}]'")
         self.extra = extra
         self.module = module
+
+
+class IndexLockedError(PrismError, RuntimeError):
+    """A vector index on disk is in use already; one process may own it at a time."""
+
+    def __init__(self, directory: str) -> None:
+        super().__init__(
+            f"the vector index in {directory!r} is in use; close the memory that owns it, "
+            "or open this one with index='exact'"
+        )
+        self.directory = directory
+
+
+class IndexFailedError(PrismError, RuntimeError):
+    """A vector index on disk refused an operation. Nothing is lost: it is filled again from the ledger."""
+
+    def __init__(self, operation: str, cause: str) -> None:
+        super().__init__(
+            f"the vector index could not {operation}: {cause}; open the memory again to have the index rebuilt from "
+            "the ledger, or open it with index='exact'"
+        )
+        self.operation = operation
+        self.cause = cause

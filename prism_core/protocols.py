@@ -5,14 +5,17 @@ Every protocol has a contract test class of the same name in `prism_core.testing
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
-from prism_core.changes import Change, FloatArray
+import numpy as np
+from numpy.typing import NDArray
+
+from prism_core.changes import Change, FloatArray, IntArray
 from prism_core.results import LogEntry, Position, Receipt, ScopeStats
-from prism_core.types import Event, IntentQuery, Link, MemoryUnit, Scope
+from prism_core.types import Event, IntentQuery, Link, MemoryUnit, Relation, Scope
 
 Clock = Callable[[], datetime]
 """Answers the present instant; aware."""
@@ -31,10 +34,14 @@ class Embedder(Protocol):
     """
 
     @property
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """Names model and version."""
+        ...
 
     @property
-    def dimension(self) -> int: ...
+    def dimension(self) -> int:
+        """Length of a vector."""
+        ...
 
     def embed_documents(self, texts: Sequence[str]) -> FloatArray:
         """Embed texts.
@@ -77,7 +84,9 @@ class VectorIndex(Protocol):
     """
 
     @property
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """Names this filling of the index."""
+        ...
 
     def upsert(self, scope: Scope, ids: Sequence[str], vectors: FloatArray) -> None:
         """Insert or replace vectors.
@@ -185,8 +194,14 @@ class Ledger(Protocol):
         """
         ...
 
-    def delta(self, scope: Scope, after: int) -> Delta:
-        """Everything that changed after a seq, read in one snapshot."""
+    def delta(self, scope: Scope, after: int, *, vectors_after: int | None = None) -> Delta:
+        """Everything that changed after a seq, read in one snapshot.
+
+        Args:
+            scope: whose log.
+            after: units and links that changed after this seq.
+            vectors_after: vectors that changed after this seq (default: `after`), and all pending ones.
+        """
         ...
 
     def units(self, scope: Scope, ids: Sequence[str]) -> list[MemoryUnit]:
@@ -258,9 +273,212 @@ class Ledger(Protocol):
         ...
 
 
+class IntentTagger(Protocol):
+    """Labels texts with what they are for."""
+
+    def tag(self, text: str, *, action_type: str | None = None, vector: FloatArray | None = None) -> tuple[str, ...]:
+        """The labels of a text, the best supported first.
+
+        Args:
+            text: what was said or done.
+            action_type: the action's name, for a step.
+            vector: the text's embedding, shape (d,), where there is one.
+        """
+        ...
+
+    def similarities(self, vector: FloatArray) -> Mapping[str, float]:
+        """Cosine similarity of a vector to every label, in [-1, 1]; empty where labels have no vectors."""
+        ...
+
+
+class Columns(Protocol):
+    """Per-unit values of one scope, as arrays over its n rows. A row is a unit's place in the order of recording.
+
+    Attributes:
+        times: event times, POSIX seconds.
+        tokens: tokens of the text.
+        importance: in [0, 1].
+        session: number of the unit's session, -1 without one.
+        task: number of the unit's task, -1 without one.
+        speaker: number of the unit's speaker, -1 without one.
+        previous: row before it in its session by event time, -1 at the start.
+        following: row after it in its session by event time, -1 at the end.
+        introduced: identifiers in it that did not occur earlier in its chain (task, else session, else scope).
+        question: whether it asks something.
+        current: whether it still holds.
+        step: whether it is an action.
+        failed: whether it is an action that failed.
+    """
+
+    times: NDArray[np.float64]
+    tokens: IntArray
+    importance: FloatArray
+    session: IntArray
+    task: IntArray
+    speaker: IntArray
+    previous: IntArray
+    following: IntArray
+    introduced: IntArray
+    question: NDArray[np.bool_]
+    current: NDArray[np.bool_]
+    step: NDArray[np.bool_]
+    failed: NDArray[np.bool_]
+
+
+class ScopeView(Protocol):
+    """One scope at one position: all that planning and ranking may look at."""
+
+    @property
+    def position(self) -> Position:
+        """The state this is a view of."""
+        ...
+
+    @property
+    def columns(self) -> Columns:
+        """Per-unit values."""
+        ...
+
+    @property
+    def ids(self) -> Sequence[str]:
+        """Unit id of every row."""
+        ...
+
+    @property
+    def speakers(self) -> Sequence[str]:
+        """Name of every speaker number."""
+        ...
+
+    @property
+    def action_types(self) -> Sequence[str]:
+        """Every action type that occurs."""
+        ...
+
+    def rows(self, unit_ids: Sequence[str]) -> IntArray:
+        """Rows of these units; unknown ids are left out."""
+        ...
+
+    def chain(self, *, task_id: str | None = None, session_id: str | None = None) -> IntArray:
+        """Rows of a task, of a session, or of a task within a session, in the order of time."""
+        ...
+
+    def numbered_chain(self, *, task: int | None = None, session: int | None = None) -> IntArray:
+        """Rows of the task or session of a number, in the order of time."""
+        ...
+
+    def lexical(self, terms: Sequence[str]) -> FloatArray:
+        """BM25 of every row, shape (n,), >= 0."""
+        ...
+
+    def session_lexical(self, terms: Sequence[str]) -> FloatArray:
+        """BM25 of every session as one document, by session number, >= 0."""
+        ...
+
+    def coverage(self, terms: Sequence[str], rows: IntArray) -> FloatArray:
+        """Share of the query's terms in each row, weighted by rarity, in [0, 1]."""
+        ...
+
+    def nearest(self, vector: FloatArray, k: int) -> IntArray:
+        """The rows nearest to a vector, best first; an approximate index may miss some."""
+        ...
+
+    def similarities(self, vector: FloatArray, rows: IntArray) -> FloatArray:
+        """Exact cosine similarity of rows to a vector, in [-1, 1]; 0 for rows without a vector."""
+        ...
+
+    def mentioning(self, entity: str) -> IntArray:
+        """Rows that mention an entity by its normalised name, or hold an identifier."""
+        ...
+
+    def labelled(self, label: str) -> IntArray:
+        """Rows tagged with an intent label."""
+        ...
+
+    def labels(self, row: int) -> Sequence[str]:
+        """Intent labels of a row."""
+        ...
+
+    def acting(self, action_type: str) -> IntArray:
+        """Rows whose action is of a type."""
+        ...
+
+    def identifiers(self, row: int) -> Sequence[int]:
+        """Numbers of the identifiers in a row."""
+        ...
+
+    def identifier_spread(self, identifier: int) -> tuple[int, IntArray]:
+        """In how many chains an identifier occurs, and the rows that hold it."""
+        ...
+
+    @property
+    def chain_count(self) -> int:
+        """Number of chains (tasks, else sessions) in the scope."""
+        ...
+
+    def distances(self, row: int, costs: Mapping[Relation, float], *, max_rows: int) -> dict[int, float]:
+        """Cheapest typed path from one row to the rows around it, in either direction of the links.
+
+        Args:
+            row: where to start.
+            costs: cost of a link, by relation; relations left out are not walked.
+            max_rows: stop after settling this many rows.
+
+        Returns:
+            Row to cost, for the rows reached; includes the start at 0.
+        """
+        ...
+
+
+class WriteView(Protocol):
+    """What encoding an event may look at: the scope as it is, and the events before it in the same write."""
+
+    def unit(self, unit_id: str) -> MemoryUnit:
+        """A unit of the scope.
+
+        Raises:
+            UnknownUnitError: if there is none of this id.
+        """
+        ...
+
+    def known(self, unit_id: str) -> str | None:
+        """The id itself where the scope has a unit of this id, else None."""
+        ...
+
+    def find_key(self, idempotency_key: str) -> str | None:
+        """Id of the unit stored under an idempotency key."""
+        ...
+
+    def find_text(self, kind: str, text: str) -> str | None:
+        """Id of the first unit of a kind whose normalised text equals that of `text`."""
+        ...
+
+    def last_in_task(self, task_id: str) -> str | None:
+        """Id of the latest unit of a task."""
+        ...
+
+    def last_in_session(self, session_id: str) -> str | None:
+        """Id of the latest unit of a session."""
+        ...
+
+    def step(self, task_id: str | None, step_id: str) -> str | None:
+        """Id of the latest unit of a task with this step id."""
+        ...
+
+    def awaiting(self, session_id: str | None, tool_call_id: str) -> str | None:
+        """Id of the latest call of a session that has this tool call id and no reply yet."""
+        ...
+
+    def same_action(self, task_id: str | None, action: str) -> str | None:
+        """Id of the latest unit of a task that took the very same action."""
+        ...
+
+    def sources(self, identifier: str, task_id: str | None, session_id: str | None) -> Sequence[str]:
+        """Ids of the units of a task (else session, else scope) that hold an identifier, oldest first."""
+        ...
+
+
 class Planner(Protocol):
     """Turns a question into an `IntentQuery`."""
 
-    def plan(self, query: IntentQuery) -> IntentQuery:
+    def plan(self, query: IntentQuery, view: ScopeView) -> IntentQuery:
         """Fill what the caller left open: intents, entities, action type and facets."""
         ...

@@ -1,1 +1,36 @@
-"""LlamaIndex parts over prism-memory."""
+"""prism-memory for LlamaIndex.
+
+Names are loaded on first use, so importing this package costs nothing and a missing extra is reported by the name
+that needs it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from prism_core import MissingExtraError
+
+if TYPE_CHECKING:
+    from prism_llamaindex.convert import to_node
+    from prism_llamaindex.retriever import PrismRetriever
+
+__all__ = ["PrismRetriever", "to_node"]
+
+_HOMES = {"PrismRetriever": "prism_llamaindex.retriever", "to_node": "prism_llamaindex.convert"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        home = import_module(_HOMES[name])
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "llama_index":
+            raise
+        raise MissingExtraError("llamaindex", "llama-index-core") from error
+    return getattr(home, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

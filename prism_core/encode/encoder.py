@@ -1,0 +1,166 @@
+"""From an event to changes: tell duplicates, join replies to their calls, extract, tag, weigh, relate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import cast
+
+from pydantic import JsonValue, TypeAdapter
+
+from prism_core.changes import AddKey, AddLink, AddUnit, Change, FloatArray, PutVector, UpdateUnit
+from prism_core.encode.dedup import duplicate_of, idempotency_key
+from prism_core.encode.extract import MAX_ENTITIES, entities
+from prism_core.encode.importance import importance_of
+from prism_core.encode.outcome import outcome_of
+from prism_core.encode.relate import links_to
+from prism_core.protocols import IdFactory, IntentTagger, TokenCounter, WriteView
+from prism_core.results import Receipt, ReceiptStatus
+from prism_core.text import normalize
+from prism_core.types import Event, Kind, Layer, MemoryUnit, Outcome, Scope, Source
+
+_FIELDS = TypeAdapter(dict[str, object])
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """What encoding one event came to.
+
+    Attributes:
+        receipt: what becomes of the event once the changes are committed.
+        changes: to be committed; none for a duplicate or a rejected event.
+        unit: the unit as it is afterwards; None when nothing changes.
+        tokens: tokens of the unit's text.
+        key: the idempotency key the event claims.
+    """
+
+    receipt: Receipt
+    changes: tuple[Change, ...] = ()
+    unit: MemoryUnit | None = None
+    tokens: int = 0
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WriteContext:
+    """What an event is encoded against.
+
+    Attributes:
+        scope: where the events belong.
+        view: the scope, and the events before in the same write.
+        now: the instant of recording; stands in for a missing event time.
+        vectors: embeddings by text; a text without one is stored as pending.
+    """
+
+    scope: Scope
+    view: WriteView
+    now: datetime
+    vectors: Mapping[str, FloatArray]
+
+
+@dataclass(frozen=True, slots=True)
+class Encoder:
+    """Encodes events without an LLM.
+
+    Attributes:
+        tagger: gives intent labels.
+        counter: counts tokens.
+        new_id: makes ids of units.
+        embedder_id: written with the vectors; empty without an embedder.
+    """
+
+    tagger: IntentTagger
+    counter: TokenCounter
+    new_id: IdFactory
+    embedder_id: str
+
+    def encode(self, event: Event, context: WriteContext, receipt_id: str) -> Encoded:
+        """Encode one event against what was stored before it; the receipt gets the id given."""
+        if not event.text.strip():
+            return Encoded(Receipt(receipt_id, ReceiptStatus.REJECTED, reason="it has no text"))
+        key = idempotency_key(event)
+        known = duplicate_of(event, key, context.view)
+        if known is not None:
+            return Encoded(Receipt(receipt_id, ReceiptStatus.DUPLICATE, known[0], known[1]))
+        call = _call_of(event, context.view)
+        if call is not None:
+            return self._join(event, call, receipt_id, key, context.vectors)
+        return self._add(event, context, receipt_id, key)
+
+    def _add(self, event: Event, context: WriteContext, receipt_id: str, key: str | None) -> Encoded:
+        vector = context.vectors.get(event.text)
+        parent = _parent_id(event, context.view)
+        unit = self._unit(event, context, key, vector)
+        tokens = self.counter.count(unit.text)
+        changes: list[Change] = [AddUnit(unit, tokens), PutVector(unit.id, self.embedder_id, vector)]
+        changes += [AddLink(link) for link in links_to(unit, parent, context.view)]
+        missing = f"its parent {event.parent!r} is unknown" if event.parent and parent is None else ""
+        status = ReceiptStatus.DEGRADED if missing else ReceiptStatus.STORED
+        return Encoded(Receipt(receipt_id, status, unit.id, missing), tuple(changes), unit, tokens, key)
+
+    def _join(
+        self, event: Event, call: MemoryUnit, receipt_id: str, key: str | None, vectors: Mapping[str, FloatArray]
+    ) -> Encoded:
+        outcome = event.outcome if event.outcome is not Outcome.UNKNOWN else outcome_of(event.observation)
+        grown: dict[str, object] = {"observation": event.observation, "outcome": outcome}
+        text = call.model_copy(update=grown).text
+        grown["entities"] = _merge(call.entities, event.entities, entities(event.observation))
+        unit = call.model_copy(update=grown)
+        tokens = self.counter.count(text)
+        before = {name: getattr(call, name) for name in grown}
+        reason = "the tool's reply came in"
+        changes: list[Change] = [
+            UpdateUnit(call.id, _json(before), _json(grown), tokens, reason),
+            PutVector(call.id, self.embedder_id, vectors.get(text)),
+        ]
+        if key is not None:
+            changes.append(AddKey(call.id, key))
+        return Encoded(Receipt(receipt_id, ReceiptStatus.JOINED, call.id, reason), tuple(changes), unit, tokens, key)
+
+    def _unit(self, event: Event, context: WriteContext, key: str | None, vector: FloatArray | None) -> MemoryUnit:
+        outcome = event.outcome
+        if outcome is Outcome.UNKNOWN and event.kind is Kind.STEP:
+            outcome = outcome_of(event.observation)
+        labels = event.intent_tags or self.tagger.tag(event.text, action_type=event.action_type, vector=vector)
+        fields = dict(event)
+        fields.update(
+            id=self.new_id(),
+            scope=context.scope,
+            idempotency_key=key,
+            event_time=event.event_time or context.now,
+            recorded_at=context.now,
+            outcome=outcome,
+            intent_tags=labels,
+            entities=_merge(event.entities, entities(event.text)),
+            importance=event.importance if event.importance is not None else importance_of(event, labels),
+            layer=Layer.SEMANTIC if event.kind in (Kind.FACT, Kind.SUMMARY) else Layer.EPISODIC,
+        )
+        return MemoryUnit(**fields)
+
+
+def _call_of(event: Event, view: WriteView) -> MemoryUnit | None:
+    """The call that a tool's reply answers; call ids may repeat, so the latest open one counts."""
+    if event.source is not Source.TOOL or event.action is not None or event.tool_call_id is None:
+        return None
+    call_id = view.awaiting(event.session_id, event.tool_call_id)
+    return None if call_id is None else view.unit(call_id)
+
+
+def _parent_id(event: Event, view: WriteView) -> str | None:
+    """The parent's unit id, from a step id of the task or from a unit id."""
+    if event.parent is None:
+        return None
+    return view.step(event.task_id, event.parent) or view.known(event.parent)
+
+
+def _merge(*lists: tuple[str, ...]) -> tuple[str, ...]:
+    found: dict[str, str] = {}
+    for values in lists:
+        for value in values:
+            found.setdefault(normalize(value), value)
+    return tuple(found.values())[:MAX_ENTITIES]
+
+
+def _json(values: Mapping[str, object]) -> dict[str, JsonValue]:
+    return cast(dict[str, JsonValue], _FIELDS.dump_python(dict(values), mode="json"))

@@ -1,0 +1,159 @@
+"""What an evaluation answers: figures per system and category, as JSON and as tables."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from prism_core.evaluation.metrics import mean, percentile
+
+_WIDEST = 1000
+ADVERSARIAL = "adversarial"
+"""Questions whose premise is false; they are reported apart and are no part of the overall figures."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one system did on one question.
+
+    Attributes:
+        system: its name.
+        question: what was asked; unique in the file.
+        category: of the question.
+        values: figures to be averaged, over the outcomes that have them.
+        counts: figures to be added up, once per question.
+        seconds: wall time of the search.
+    """
+
+    system: str
+    question: str
+    category: str
+    values: Mapping[str, float]
+    counts: Mapping[str, int]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class SystemScores:
+    """The figures of one system.
+
+    Attributes:
+        overall: by key, over all questions but adversarial ones.
+        by_category: the same, by category.
+        latency_ms: `p50` and `p95` of a search in milliseconds, without the embedding of the query.
+    """
+
+    overall: Mapping[str, float]
+    by_category: Mapping[str, Mapping[str, float]]
+    latency_ms: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The figures of several systems on one file.
+
+    Attributes:
+        file: what was evaluated.
+        systems: by name, in the order asked for.
+        tables: what is shown side by side: keys by column header, by title.
+        notes: what a reader of the figures should know.
+    """
+
+    file: str
+    systems: Mapping[str, SystemScores]
+    tables: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, object]:
+        """The report as plain values: `{"file": ..., "systems": {name: {"overall", "by_category", "latency_ms"}}}`."""
+        systems = {
+            name: {
+                "overall": dict(scores.overall),
+                "by_category": {category: dict(figures) for category, figures in scores.by_category.items()},
+                "latency_ms": dict(scores.latency_ms),
+            }
+            for name, scores in self.systems.items()
+        }
+        return {"file": self.file, "systems": systems}
+
+    def to_json(self) -> str:
+        """`as_dict` as JSON text."""
+        return json.dumps(self.as_dict(), ensure_ascii=False, indent=2)
+
+    def print(self, console: Console) -> None:
+        """Show the figures as tables: all systems side by side, the first one by category, search times."""
+        console.print(self.file, style="bold", markup=False)
+        overall = {name: scores.overall for name, scores in self.systems.items()}
+        for title, columns in self.tables.items():
+            _print_table(console, title, columns, overall)
+        for name, scores in list(self.systems.items())[:1]:
+            for title, columns in list(self.tables.items())[:1]:
+                _print_table(console, f"{name}: {title}, by category", columns, scores.by_category)
+        latency = {name: scores.latency_ms for name, scores in self.systems.items()}
+        _print_table(console, "search time in ms, without the query's embedding", {"p50": "p50", "p95": "p95"}, latency)
+        for note in self.notes:
+            console.print(note, style="dim", markup=False)
+
+
+def summarize(outcomes: Sequence[Outcome], systems: Sequence[str]) -> dict[str, SystemScores]:
+    """Outcomes as figures per system, in the order of `systems`."""
+    return {name: _scores([outcome for outcome in outcomes if outcome.system == name]) for name in systems}
+
+
+def _scores(outcomes: Sequence[Outcome]) -> SystemScores:
+    categories = sorted({outcome.category for outcome in outcomes})
+    times = [1000 * outcome.seconds for outcome in outcomes]
+    return SystemScores(
+        overall=_figures([outcome for outcome in outcomes if outcome.category != ADVERSARIAL]),
+        by_category={
+            category: _figures([outcome for outcome in outcomes if outcome.category == category])
+            for category in categories
+        },
+        latency_ms={"p50": round(percentile(times, 50), 3), "p95": round(percentile(times, 95), 3)},
+    )
+
+
+def _figures(outcomes: Sequence[Outcome]) -> dict[str, float]:
+    means = {
+        key: round(mean([outcome.values[key] for outcome in outcomes if key in outcome.values]), 4)
+        for key in _keys(outcome.values for outcome in outcomes)
+    }
+    counts = {outcome.question: outcome.counts for outcome in outcomes}
+    sums = {key: sum(count.get(key, 0) for count in counts.values()) for key in _keys(counts.values())}
+    return {**means, **sums}
+
+
+def _keys(mappings: Iterable[Mapping[str, object]]) -> list[str]:
+    return list(dict.fromkeys(key for mapping in mappings for key in mapping))
+
+
+def _print_table(
+    console: Console, title: str, columns: Mapping[str, str], rows: Mapping[str, Mapping[str, float]]
+) -> None:
+    table = Table("", *columns, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for column in table.columns:
+        column.no_wrap = True
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for label, figures in rows.items():
+        table.add_row(label, *(_cell(figures.get(key)) for key in columns.values()))
+    console.print(title, style="italic", markup=False)
+    # Cut figures would be worse than lines that are longer than the console is wide.
+    wide = Console(file=io.StringIO(), width=_WIDEST)
+    with wide.capture() as captured:
+        wide.print(table)
+    console.print(captured.get(), soft_wrap=True, markup=False, highlight=False)
+
+
+def _cell(value: float | None) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, int):
+        return str(value)
+    return f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}"

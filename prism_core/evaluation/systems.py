@@ -1,0 +1,228 @@
+"""What is evaluated: anything with `add` and `search`; and the memory itself in that form."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Protocol
+
+from prism_core.context import ContextBuilder, Packed
+from prism_core.evaluation.datasets import Item
+from prism_core.memory import PrismMemory
+from prism_core.results import Retrieval
+from prism_core.text import identifiers
+from prism_core.types import Kind, MemoryUnit
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+"""When things without a time happen; one second apart, in the order they are written in."""
+SCOPE = ("evaluation",)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One question, with all that a system may be told about it.
+
+    Attributes:
+        text: the question.
+        budgets: token budgets a context is wanted for.
+        session_id: only units of this session may be returned.
+        task_id: the task, where the question names it.
+        active: keys of the items the agent is working on, oldest first.
+        run: the run that asks, for reference rows that are told what a memory has to find out.
+        needed: the answer, for the reference row that knows it.
+    """
+
+    text: str
+    budgets: tuple[int, ...] = ()
+    session_id: str | None = None
+    task_id: str | None = None
+    active: tuple[str, ...] = ()
+    run: str | None = None
+    needed: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """What a system answers.
+
+    Attributes:
+        units: best first.
+        seconds: wall time, without the embedding of the question.
+        contexts: by budget, where the system decides for itself what goes into a context.
+    """
+
+    units: Sequence[MemoryUnit]
+    seconds: float
+    contexts: Mapping[int, Packed] = field(default_factory=dict)
+
+
+class System(Protocol):
+    """Something that remembers."""
+
+    def add(self, items: Sequence[Item]) -> None:
+        """Remember these items, in this order."""
+        ...
+
+    def search(self, ask: Ask) -> Ranking:
+        """Find what bears on a question."""
+        ...
+
+    def keys(self, unit_id: str) -> Sequence[str]:
+        """The items a returned unit stands for: several where equal ones are stored once, none if it was derived."""
+        ...
+
+    def close(self) -> None:
+        """Let go of everything."""
+        ...
+
+
+def ticking(start: datetime = START) -> Callable[[], datetime]:
+    """A clock that moves on by one second whenever it is asked, so that every run of an evaluation is alike."""
+    instants = _instants(start)
+    return lambda: next(instants)
+
+
+def after(items: Sequence[Item]) -> datetime:
+    """A moment after everything that happened."""
+    times = [item.whole.event_time for item in items if item.whole.event_time is not None]
+    return max(times, default=START) + timedelta(minutes=1)
+
+
+class PrismSystem:
+    """The memory.
+
+    Attributes:
+        memory: an empty memory, owned and closed by this object.
+        whole: whether an item is written as one event.
+    """
+
+    def __init__(self, memory: PrismMemory, *, whole: bool = False) -> None:
+        self.memory = memory
+        self.whole = whole
+        self._keys: dict[str, list[str]] = defaultdict(list)
+        self._unit_ids: dict[str, str] = {}
+        self._units: dict[str, MemoryUnit] = {}
+
+    def add(self, items: Sequence[Item]) -> None:
+        """Write the items' events in one call."""
+        pairs = [(item, event) for item in items for event in ((item.whole,) if self.whole else item.events)]
+        receipts = self.memory.write_many([event for _, event in pairs], scope=SCOPE)
+        for (item, _), receipt in zip(pairs, receipts, strict=True):
+            if receipt.unit_id is not None:
+                self._unit_ids.setdefault(item.key, receipt.unit_id)
+                if item.key not in self._keys[receipt.unit_id]:
+                    self._keys[receipt.unit_id].append(item.key)
+        # A write may also change units that were there before.
+        self._units.clear()
+
+    def search(self, ask: Ask) -> Ranking:
+        """The whole ordered pool, whatever the memory would return of it."""
+        self._warm(ask)
+        start = time.perf_counter()
+        found = self._retrieve(ask)
+        seconds = time.perf_counter() - start
+        return Ranking(self._pool(found), seconds)
+
+    def keys(self, unit_id: str) -> Sequence[str]:
+        """The items a unit was made from."""
+        return self._keys.get(unit_id, ())
+
+    def close(self) -> None:
+        """Close the memory."""
+        self.memory.close()
+
+    def _warm(self, ask: Ask) -> None:
+        if self.memory.embedder is not None:
+            self.memory.embedder.embed_query(ask.text)
+
+    def _active(self, ask: Ask) -> list[str]:
+        return [self._unit_ids[key] for key in ask.active if key in self._unit_ids]
+
+    def _retrieve(self, ask: Ask) -> Retrieval:
+        return self.memory.search(
+            ask.text, scope=SCOPE, k=10, active=self._active(ask), task_id=ask.task_id, session_id=ask.session_id
+        )
+
+    def _pool(self, found: Retrieval) -> list[MemoryUnit]:
+        self._units |= {unit.id: unit for unit in found.units}
+        return [self._unit(candidate.unit_id) for candidate in found.candidates]
+
+    def _unit(self, unit_id: str) -> MemoryUnit:
+        if unit_id not in self._units:
+            self._units[unit_id] = self.memory.get(unit_id, scope=SCOPE)
+        return self._units[unit_id]
+
+
+class StoppingPrismSystem(PrismSystem):
+    """The memory as a host uses it: it decides itself what is worth its tokens."""
+
+    def search(self, ask: Ask) -> Ranking:
+        """One context per budget; the ranking is what the largest of them holds."""
+        self._warm(ask)
+        contexts: dict[int, Packed] = {}
+        found, seconds = None, 0.0
+        for budget in sorted(ask.budgets):
+            start = time.perf_counter()
+            context = self.memory.context(
+                ask.text,
+                scope=SCOPE,
+                budget=budget,
+                active=self._active(ask),
+                task_id=ask.task_id,
+                session_id=ask.session_id,
+            )
+            seconds = time.perf_counter() - start
+            found = context.retrieval
+            contexts[budget] = Packed(context.text, context.tokens, found.units)
+        return Ranking(found.units if found else (), seconds, contexts)
+
+
+class IdentifierPrismSystem(PrismSystem):
+    """The memory's order, with every unit rendered as nothing but its identifiers."""
+
+    def _unit(self, unit_id: str) -> MemoryUnit:
+        return identifiers_only(super()._unit(unit_id))
+
+    def _pool(self, found: Retrieval) -> list[MemoryUnit]:
+        return [unit for candidate in found.candidates if (unit := self._unit(candidate.unit_id)).observation]
+
+
+def identifiers_only(unit: MemoryUnit) -> MemoryUnit:
+    """A unit whose text is its identifiers; empty if it has none."""
+    return bare_unit(unit, " ".join(whole_identifiers(unit.text)))
+
+
+def bare_unit(unit: MemoryUnit, text: str) -> MemoryUnit:
+    """A unit that says nothing but a text."""
+    said = {"kind": Kind.MESSAGE, "observation": text, "speaker": None}
+    return unit.model_copy(update={**said, "action": None, "thought": None, "attachments": ()})
+
+
+@lru_cache(maxsize=1 << 14)
+def whole_identifiers(text: str) -> tuple[str, ...]:
+    """The identifiers of a text, each once, without those that are a part of an earlier one."""
+    kept: list[str] = []
+    parts: set[str] = set()
+    for value in identifiers(text):
+        if value not in parts:
+            kept.append(value)
+            parts.update(identifiers(value))
+    return tuple(kept)
+
+
+def contexts(ranking: Ranking, ask: Ask, builder: ContextBuilder) -> dict[int, Packed]:
+    """The context of a ranking for every budget: the same renderer and packer for every system."""
+    return {
+        budget: ranking.contexts[budget] if budget in ranking.contexts else builder.pack(ranking.units, budget)
+        for budget in ask.budgets
+    }
+
+
+def _instants(start: datetime) -> Iterator[datetime]:
+    while True:
+        yield start
+        start += timedelta(seconds=1)

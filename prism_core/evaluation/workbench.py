@@ -1,0 +1,117 @@
+"""What all evaluated systems share: one embedder that computes each text once, one renderer, one token counter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from itertools import count
+
+import numpy as np
+
+from prism_core.changes import FloatArray
+from prism_core.context import ContextBuilder
+from prism_core.embed import CachedEmbedder, MiniLMEmbedder
+from prism_core.errors import QueryError
+from prism_core.evaluation.systems import System, ticking
+from prism_core.memory import PrismMemory
+from prism_core.protocols import Embedder
+from prism_core.text import O200kCounter
+
+
+class KnownVectors:
+    """An embedder that computes only what another process has not computed already.
+
+    Attributes:
+        inner: computes the rest.
+        vectors: of documents, by text.
+    """
+
+    def __init__(self, inner: Embedder) -> None:
+        self.inner = inner
+        self.vectors: dict[str, FloatArray] = {}
+
+    @property
+    def id(self) -> str:
+        """The inner embedder's id."""
+        return self.inner.id
+
+    @property
+    def dimension(self) -> int:
+        """The inner embedder's dimension."""
+        return self.inner.dimension
+
+    def embed_documents(self, texts: Sequence[str]) -> FloatArray:
+        """Vectors of texts, shape (n, d)."""
+        missing = [text for text in texts if text not in self.vectors]
+        computed = dict(zip(missing, self.inner.embed_documents(missing), strict=True)) if missing else {}
+        return np.stack([self.vectors[text] if text in self.vectors else computed[text] for text in texts])
+
+    def embed_query(self, text: str) -> FloatArray:
+        """The vector of a question, shape (d,)."""
+        return self.inner.embed_query(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Workbench:
+    """The shared parts.
+
+    Attributes:
+        embedder: remembers what it embedded.
+        counter: counts o200k tokens.
+        builder: renders and packs for every system.
+    """
+
+    embedder: CachedEmbedder
+    counter: O200kCounter
+    builder: ContextBuilder
+
+    def memory(self, start: datetime, *, lexical: bool = False) -> PrismMemory:
+        """An empty memory whose clock and ids are the same in every run."""
+        numbers = count(1)
+        return PrismMemory.open(
+            ":memory:",
+            embedder=None if lexical else self.embedder,
+            clock=ticking(start),
+            new_id=lambda: f"{next(numbers):08d}",
+        )
+
+
+_REMEMBERED = 1 << 16
+"""Texts whose vectors and token counts are kept; more than any of the files holds."""
+
+Factory = Callable[[Workbench, datetime], System]
+"""Makes an empty system whose clock starts at an instant."""
+
+
+@cache
+def workbench() -> Workbench:
+    """The workbench of this process."""
+    counter = O200kCounter()
+    embedder = CachedEmbedder(_known_vectors(), queries=_REMEMBERED, documents=_REMEMBERED)
+    return Workbench(embedder, counter, ContextBuilder(counter, cache_size=_REMEMBERED))
+
+
+def know_vectors(vectors: Mapping[str, FloatArray]) -> None:
+    """Take over document vectors, by text, that another process computed."""
+    _known_vectors().vectors.update(vectors)
+
+
+@cache
+def _known_vectors() -> KnownVectors:
+    return KnownVectors(MiniLMEmbedder())
+
+
+def choose(names: Sequence[str], known: Mapping[str, Factory]) -> list[str]:
+    """The systems asked for, each once.
+
+    Raises:
+        QueryError: if one is unknown, or none is named.
+    """
+    for name in names:
+        if name not in known:
+            raise QueryError("systems", name, f"choose from {', '.join(known)}")
+    if not names:
+        raise QueryError("systems", names, f"name at least one of {', '.join(known)}")
+    return list(dict.fromkeys(names))

@@ -1,0 +1,114 @@
+"""Where a store lives and how its vector index is opened."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Lock
+from typing import Literal, Self
+
+from prism_core.errors import IndexLockedError, StoreUrlError
+from prism_core.protocols import VectorIndex
+from prism_core.storage.dense import IndexChoice
+
+IndexKind = Literal["auto", "chroma", "exact"]
+IN_MEMORY = ":memory:"
+WORTH_AN_INDEX = 5000
+"""Number of vectors from which a scope gets a Chroma collection; below, exact search is faster."""
+
+
+def new_id() -> str:
+    """A random id of 16 hexadecimal digits."""
+    return secrets.token_hex(8)
+
+
+def now_utc() -> datetime:
+    """The present instant, in UTC."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """The places of a store.
+
+    Attributes:
+        name: as the caller gave it.
+        url: of the ledger.
+        index_directory: of the vector index; None for a store in memory.
+    """
+
+    name: str
+    url: str
+    index_directory: Path | None
+
+    @classmethod
+    def at(cls, path: str | Path) -> Self:
+        """The store at a directory, in memory, or at a database URL."""
+        name = str(path)
+        if name == IN_MEMORY:
+            return cls(name, "sqlite://", None)
+        if "://" in name:
+            scheme, _, file = name.partition(":///")
+            if scheme != "sqlite" or not file:
+                raise StoreUrlError(name, "is not a SQLite database")
+            return cls(name, name, Path(f"{file}.index"))
+        directory = Path(path).expanduser()
+        if directory.exists() and not directory.is_dir():
+            raise StoreUrlError(name, "is a file, not a directory")
+        return cls(name, f"sqlite:///{directory / 'ledger.db'}", directory / "chroma")
+
+
+@dataclass(slots=True)
+class LazyIndex:
+    """Opens the Chroma index when the first scope needs it.
+
+    Attributes:
+        directory: where it lives.
+        note: why exact search answers in its place; empty when it does not.
+    """
+
+    directory: Path
+    note: str = ""
+    _index: VectorIndex | None = None
+    _lock: Lock = field(default_factory=Lock)
+
+    def open(self) -> VectorIndex | None:
+        """The index; None when another process owns it, and exact search has to do."""
+        from prism_core.storage.chroma import ChromaIndex  # noqa: PLC0415
+
+        with self._lock:
+            if self._index is None and not self.note:
+                try:
+                    self._index = ChromaIndex.open(self.directory)
+                except IndexLockedError as error:
+                    self.note = f"exact search answers: {error}"
+            return self._index
+
+    def close(self) -> None:
+        """Close it, if it was opened."""
+        with self._lock:
+            if self._index is not None:
+                self._index.close()
+                self._index = None
+
+    def choice(self, from_size: int) -> IndexChoice:
+        """This index, for scopes of at least that many vectors."""
+        return IndexChoice(self.open, from_size)
+
+
+def lazy_index(store: Store, kind: IndexKind) -> tuple[LazyIndex | None, IndexChoice]:
+    """The index a store is asked to have.
+
+    Raises:
+        StoreUrlError: if the kind is unknown, or Chroma is asked of a store in memory.
+    """
+    if kind not in ("auto", "chroma", "exact"):
+        raise StoreUrlError(store.name, f"cannot have the index {kind!r}: choose 'auto', 'chroma' or 'exact'")
+    if kind == "exact" or (kind == "auto" and store.index_directory is None):
+        return None, IndexChoice()
+    if store.index_directory is None:
+        raise StoreUrlError(store.name, "is in memory and cannot hold a Chroma index")
+    lazy = LazyIndex(store.index_directory)
+    return lazy, lazy.choice(1 if kind == "chroma" else WORTH_AN_INDEX)

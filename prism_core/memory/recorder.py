@@ -1,0 +1,221 @@
+"""The write path: encode against the scope as it is, commit, and do it again where another writer was faster."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from threading import RLock
+
+from prism_core.changes import AddLink, Change, FloatArray, PutVector
+from prism_core.encode.encoder import Encoded, Encoder, WriteContext
+from prism_core.errors import EmbeddingError, StaleReadError, WriteConflictError
+from prism_core.protocols import Clock, Delta, Embedder, Ledger
+from prism_core.results import Position, Receipt, ReceiptStatus
+from prism_core.storage.staged import StagedView
+from prism_core.storage.state import ScopeState
+from prism_core.storage.states import ScopeStates
+from prism_core.types import Event, MemoryUnit, Scope
+
+MAX_ATTEMPTS = 64
+STRIPES = 64
+PENDING_BATCH = 64
+RETRY_SECONDS = 30.0
+
+
+@dataclass(slots=True)
+class _Written:
+    """What a list of events comes to, ready to be committed."""
+
+    encoded: list[Encoded]
+
+    @property
+    def changes(self) -> list[Change]:
+        return [change for item in self.encoded for change in item.changes]
+
+    @property
+    def receipts(self) -> list[Receipt]:
+        return [item.receipt for item in self.encoded]
+
+    @property
+    def texts(self) -> list[str]:
+        return list({unit.text: None for unit, _ in self.units()})
+
+    def units(self) -> list[tuple[MemoryUnit, int]]:
+        """The units as they are at the end, in the order they first appear."""
+        final = {item.unit.id: (item.unit, item.tokens) for item in self.encoded if item.unit is not None}
+        return list(final.values())
+
+    def delta(self, position: Position) -> Delta:
+        """The changes as projections take them."""
+        vectors = {change.unit_id: change.vector for change in self.changes if isinstance(change, PutVector)}
+        links = [change.link for change in self.changes if isinstance(change, AddLink)]
+        return Delta(self.units(), links, list(vectors.items()), position)
+
+
+class Recorder:
+    """Records events in scopes.
+
+    One writer at a time per scope and process; other processes are met by re-encoding on a conflict. Embeddings are
+    computed outside the transaction and kept between attempts.
+    """
+
+    def __init__(
+        self, ledger: Ledger, states: ScopeStates, encoder: Encoder, embedder: Embedder | None, clock: Clock
+    ) -> None:
+        self._ledger = ledger
+        self._states = states
+        self._encoder = encoder
+        self._embedder = embedder
+        self._clock = clock
+        self._locks = tuple(RLock() for _ in range(STRIPES))
+        self._failed_at: float | None = None
+
+    def lock(self, scope: Scope) -> RLock:
+        """Held while a scope is written by this process."""
+        return self._locks[hash(scope) % STRIPES]
+
+    def record(
+        self, scope: Scope, events: Sequence[Event], receipt_ids: Sequence[str], *, embed: bool = True
+    ) -> list[Receipt]:
+        """Store events in one transaction; one receipt per event, in order.
+
+        Args:
+            scope: where they belong.
+            events: in the order they happened.
+            receipt_ids: one per event.
+            embed: whether to embed now; otherwise the units are left pending.
+
+        Raises:
+            WriteConflictError: if other processes kept changing the scope; nothing was stored.
+            LedgerError: if the database refused; nothing was stored.
+        """
+        with self.lock(scope):
+            vectors: dict[str, FloatArray] = {}
+            failure = ""
+            for attempt in range(MAX_ATTEMPTS):
+                state = self._states.get(scope)
+                written, based_on = self._encode(scope, state, events, receipt_ids, vectors)
+                missing = [text for text in written.texts if text not in vectors]
+                if embed and missing and self._embedder is not None and not failure:
+                    fresh, failure = self._embed(missing)
+                    vectors |= fresh
+                    written, based_on = self._encode(scope, state, events, receipt_ids, vectors)
+                if failure:
+                    written = _Written([_degraded(item, failure) for item in written.encoded])
+                try:
+                    position = self._ledger.commit(
+                        scope, written.changes, based_on=based_on, recorded_at=self._clock(), receipts=written.receipts
+                    )
+                except StaleReadError:
+                    _back_off(attempt)
+                    continue
+                with state.lock:
+                    if state.position == based_on:
+                        state.apply(written.delta(position))
+                return written.receipts
+        raise WriteConflictError(MAX_ATTEMPTS)
+
+    def embed_pending(self, scope: Scope, *, limit: int | None = None) -> int:
+        """Embed units that wait for it; answers how many were embedded.
+
+        Args:
+            scope: whose units.
+            limit: how many at most; all when None. After a failure nothing is tried for `RETRY_SECONDS`.
+        """
+        if self._embedder is None or self._resting():
+            return 0
+        done = 0
+        with self.lock(scope):
+            while limit is None or done < limit:
+                state = self._states.get(scope)
+                with state.lock:
+                    state.catch_up()
+                    based_on = state.position
+                    ids = list(state.vectors.pending)[:PENDING_BATCH]
+                if not ids:
+                    break
+                units = self._ledger.units(scope, ids)
+                vectors, failure = self._embed([unit.text for unit in units])
+                if failure:
+                    break
+                changes = [PutVector(unit.id, self._embedder.id, vectors[unit.text]) for unit in units]
+                if self._commit_vectors(scope, state, changes, based_on):
+                    done += len(units)
+        return done
+
+    def mark_pending(self, scope: Scope) -> None:
+        """Let every unit of a scope wait to be embedded again."""
+        embedder_id = self._embedder.id if self._embedder is not None else ""
+        with self.lock(scope):
+            for attempt in range(MAX_ATTEMPTS):
+                state = self._states.get(scope)
+                with state.lock:
+                    state.catch_up()
+                    changes = [PutVector(unit_id, embedder_id, None) for unit_id in state.ids]
+                    based_on = state.position
+                if self._commit_vectors(scope, state, changes, based_on):
+                    return
+                _back_off(attempt)
+        raise WriteConflictError(MAX_ATTEMPTS)
+
+    def _commit_vectors(
+        self, scope: Scope, state: ScopeState, changes: Sequence[PutVector], based_on: Position
+    ) -> bool:
+        try:
+            position = self._ledger.commit(scope, changes, based_on=based_on, recorded_at=self._clock())
+        except StaleReadError:
+            return False
+        with state.lock:
+            if state.position == based_on:
+                state.apply(Delta([], [], [(change.unit_id, change.vector) for change in changes], position))
+        return True
+
+    def _encode(
+        self,
+        scope: Scope,
+        state: ScopeState,
+        events: Sequence[Event],
+        receipt_ids: Sequence[str],
+        vectors: Mapping[str, FloatArray],
+    ) -> tuple[_Written, Position]:
+        with state.lock:
+            state.catch_up()
+            view = StagedView(state)
+            encoded = []
+            for event, receipt_id in zip(events, receipt_ids, strict=True):
+                item = self._encoder.encode(event, WriteContext(scope, view, self._clock(), vectors), receipt_id)
+                if item.unit is not None:
+                    view.stage(item.unit, item.key)
+                for change in item.changes:
+                    if isinstance(change, AddLink):
+                        state.graph.check_acyclic(change.link)
+                encoded.append(item)
+            return _Written(encoded), state.position
+
+    def _embed(self, texts: Sequence[str]) -> tuple[dict[str, FloatArray], str]:
+        """Vectors by text, and why there are none."""
+        assert self._embedder is not None
+        try:
+            rows = self._embedder.embed_documents(texts)
+        except EmbeddingError as error:
+            self._failed_at = time.monotonic()
+            return {}, str(error)
+        self._failed_at = None
+        return dict(zip(texts, rows, strict=True)), ""
+
+    def _resting(self) -> bool:
+        return self._failed_at is not None and time.monotonic() - self._failed_at < RETRY_SECONDS
+
+
+def _degraded(item: Encoded, failure: str) -> Encoded:
+    if item.unit is None:
+        return item
+    reason = f"{item.receipt.reason}; {failure}" if item.receipt.reason else failure
+    return replace(item, receipt=replace(item.receipt, status=ReceiptStatus.DEGRADED, reason=reason))
+
+
+def _back_off(attempt: int) -> None:
+    # Writers that met once would otherwise meet again.
+    time.sleep(random.uniform(0, 0.001 * min(attempt + 1, 20)))

@@ -1,0 +1,101 @@
+"""What of a ranking is returned: exactly k, or as much as is worth its tokens within a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from prism_core.context import ContextBuilder, Packed
+from prism_core.errors import BudgetError, QueryError
+from prism_core.results import Candidate, Hit, Position, Retrieval
+from prism_core.retrieve.retriever import Ranking
+from prism_core.types import MemoryUnit
+
+MAX_PACKED = 200
+
+Load = Callable[[Sequence[str]], list[MemoryUnit]]
+"""Reads units of the ledger by id, in the order asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The units to return and why others are left out."""
+
+    units: Sequence[MemoryUnit]
+    reasons: dict[str, str] = field(default_factory=dict)
+
+    def retrieval(self, ranking: Ranking, position: Position, degraded: Sequence[str]) -> Retrieval:
+        """The result of a search."""
+        ranks = {unit.id: rank for rank, unit in enumerate(self.units)}
+        candidates = ranking.candidates(ranks, self.reasons)
+        found: dict[str, tuple[int, Candidate]] = {
+            candidate.unit_id: (place, candidate) for place, candidate in enumerate(candidates) if candidate.kept
+        }
+        hits = [Hit(unit, found[unit.id][1], ranking.confidence(found[unit.id][0])) for unit in self.units]
+        return Retrieval(
+            query=ranking.query,
+            hits=tuple(hits),
+            candidates=candidates,
+            objectives=tuple(ranking.scored.objectives),
+            position=position,
+            degraded=tuple(degraded),
+        )
+
+
+def check_k(k: object) -> None:
+    """Refuse a number of results that is not a positive whole number.
+
+    Raises:
+        QueryError: if it is none.
+    """
+    if type(k) is not int or k < 1:
+        raise QueryError("k", k, "pass a positive whole number of results, for example k=10")
+
+
+def check_budget(budget: object) -> None:
+    """Refuse a budget that is not a positive whole number.
+
+    Raises:
+        BudgetError: if it is none.
+    """
+    if type(budget) is not int or budget < 1:
+        raise BudgetError(budget)
+
+
+def best(ranking: Ranking, k: int, load: Load) -> Selection:
+    """The k best, however far from the question."""
+    return Selection(load(ranking.ids[:k]))
+
+
+def worth_the_tokens(
+    ranking: Ranking, budget: int, k: int | None, load: Load, builder: ContextBuilder, stop: float
+) -> tuple[Selection, Packed]:
+    """What is above the floor and not far below the best, as far as the budget goes.
+
+    Args:
+        ranking: the pool in order.
+        budget: tokens of the rendered block, wrapper included.
+        k: at most this many units; None for no limit.
+        load: reads units.
+        builder: renders and packs.
+        stop: share of the best score below which a candidate is not worth its tokens, in [0, 1].
+    """
+    reasons = {unit_id: "below the floor: too far from the question" for unit_id in ranking.ids[ranking.above_floor :]}
+    wanted: list[str] = []
+    threshold = stop * ranking.score(0) if ranking.above_floor else 0.0
+    for place, unit_id in enumerate(ranking.ids[: ranking.above_floor]):
+        if ranking.score(place) < threshold:
+            reasons[unit_id] = (
+                f"not worth its tokens: score {ranking.score(place):.2f}, the best has {ranking.score(0):.2f}"
+            )
+        elif ranking.size(place) > budget:
+            reasons[unit_id] = f"does not fit: {ranking.size(place)} tokens of {budget}"
+        elif len(wanted) < MAX_PACKED:
+            wanted.append(unit_id)
+    packed = builder.pack(load(wanted), budget)
+    units = packed.units if k is None else packed.units[:k]
+    if len(units) < len(packed.units):
+        packed = builder.pack(units, budget)
+    kept = {unit.id for unit in units}
+    reasons |= {unit_id: "did not fit the budget any more" for unit_id in wanted if unit_id not in kept}
+    return Selection(units, reasons), packed

@@ -1,0 +1,140 @@
+"""Signals: small functions from a pool of candidates to arrays.
+
+Every signal is bounded, scaled within the pool so that its best value is 1, and 0 for all where what it needs is
+absent (no embedder, no sessions, one speaker, no active set).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prism_core.changes import FloatArray, IntArray
+from prism_core.protocols import Columns, ScopeView
+from prism_core.text import normalize
+
+LONG_TOKENS = 100
+"""From this size on a unit's own words say enough; its neighbours count less and its length costs."""
+SHORT_WORDS = 20
+TOKENS_PER_WORD = 1.4
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a query found, before it is weighed.
+
+    Attributes:
+        view: the scope.
+        rows: the pool, shape (p,).
+        lexical: BM25 of every row of the scope, shape (n,).
+        terms: index terms of the question.
+        vector: its embedding, shape (d,), or None.
+    """
+
+    view: ScopeView
+    rows: IntArray
+    lexical: FloatArray
+    terms: list[str]
+    vector: FloatArray | None
+
+    @property
+    def columns(self) -> Columns:
+        """Per-unit values of the scope."""
+        return self.view.columns
+
+
+def scaled(values: FloatArray) -> FloatArray:
+    """Divide by the largest, so that the best is 1; all 0 where none is positive."""
+    top = float(values.max(initial=0.0))
+    return np.clip(values / top, 0.0, None).astype(np.float32) if top > 0 else np.zeros(len(values), dtype=np.float32)
+
+
+def gathered(values: FloatArray, rows: IntArray) -> FloatArray:
+    """Values at rows, 0 where the row is -1."""
+    found = np.zeros(len(rows), dtype=np.float32)
+    valid = rows >= 0
+    found[valid] = values[rows[valid]]
+    return found
+
+
+def stepped(links: IntArray, rows: IntArray) -> IntArray:
+    """Follow `previous` or `following` once, staying at -1."""
+    return np.where(rows >= 0, links[rows], -1)
+
+
+def around(evidence: Evidence) -> dict[str, IntArray]:
+    """The rows next to each candidate in its session; -1 where there is none."""
+    columns = evidence.columns
+    before = stepped(columns.previous, evidence.rows)
+    after = stepped(columns.following, evidence.rows)
+    return {
+        "before": before,
+        "after": after,
+        "before 2": stepped(columns.previous, before),
+        "after 2": stepped(columns.following, after),
+    }
+
+
+def dense_scores(evidence: Evidence, rows: IntArray) -> FloatArray:
+    """Cosine similarity over all rows of the scope, filled in for the given ones; shape (n,), >= 0."""
+    scores = np.zeros(len(evidence.view.ids), dtype=np.float32)
+    if evidence.vector is not None:
+        wanted = np.unique(rows[rows >= 0])
+        scores[wanted] = np.clip(evidence.view.similarities(evidence.vector, wanted), 0.0, None)
+    return scores
+
+
+def sparing(tokens: IntArray) -> FloatArray:
+    """How far a unit leans on its neighbours: 1 up to `LONG_TOKENS`, then falling with its length."""
+    return np.asarray(LONG_TOKENS / np.maximum(tokens, LONG_TOKENS), dtype=np.float32)
+
+
+def lengthiness(tokens: IntArray) -> FloatArray:
+    """The cost of a long unit: the logarithm of its size over `LONG_TOKENS`, 0 up to there, capped at 4."""
+    return np.asarray(np.minimum(np.log(np.maximum(tokens, LONG_TOKENS) / LONG_TOKENS), 4.0), dtype=np.float32)
+
+
+def substance(tokens: IntArray) -> FloatArray:
+    """How much a unit can say at all: 1 from about `SHORT_WORDS` words on, less below."""
+    return np.asarray(np.minimum(tokens / (SHORT_WORDS * TOKENS_PER_WORD), 1.0), dtype=np.float32)
+
+
+def session_support(evidence: Evidence, dense: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """How well a candidate's session as a whole fits: BM25 of the session, and its best similarity in the pool."""
+    sessions = evidence.columns.session[evidence.rows]
+    lexical = scaled(gathered(evidence.view.session_lexical(evidence.terms), sessions))
+    best = np.zeros(int(sessions.max(initial=-1)) + 2, dtype=np.float32)
+    np.maximum.at(best, sessions, dense[evidence.rows])
+    return lexical, np.asarray(np.where(sessions >= 0, scaled(best[sessions]), 0.0), dtype=np.float32)
+
+
+def spoken_by_named(evidence: Evidence, text: str) -> FloatArray:
+    """1 where the speaker is the only one of several speakers that the question names."""
+    names = evidence.view.speakers
+    words = f" {' '.join(''.join(c if c.isalnum() else ' ' for c in normalize(text)).split())} "
+    named = [number for number, name in enumerate(names) if f" {normalize(name)} " in words]
+    if len(named) != 1 or len(names) < 2:
+        return np.zeros(len(evidence.rows), dtype=np.float32)
+    return np.asarray(evidence.columns.speaker[evidence.rows] == named[0], dtype=np.float32)
+
+
+def membership(evidence: Evidence, groups: list[IntArray]) -> FloatArray:
+    """Share of the groups of rows that a candidate is in, scaled."""
+    counts = np.zeros(len(evidence.view.ids), dtype=np.float32)
+    for rows in groups:
+        counts[rows] += 1
+    return scaled(counts[evidence.rows])
+
+
+def recency(times: NDArray[np.float64]) -> FloatArray:
+    """Exponential decay with age, exp(-ln 2 · age / half-life).
+
+    The half-life is a quarter of the time the candidates span, so that it suits scopes of minutes and of years.
+    """
+    if not len(times):
+        return np.zeros(0, dtype=np.float32)
+    age = times.max() - times
+    half_life = max(float(age.max()) / 4, 1.0)
+    return np.asarray(np.exp(-np.log(2) * age / half_life), dtype=np.float32)

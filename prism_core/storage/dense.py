@@ -1,0 +1,150 @@
+"""The vectors of one scope: an exact tail in memory over an optional approximate index.
+
+The newest vectors are searched exactly until enough of them are due to be handed to the index in one batch, so that a
+single write never pays for an index write, and so that an index that starts empty is filled while exact search
+answers. Similarities are always computed from exact vectors; an index only proposes candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from prism_core.changes import FloatArray
+from prism_core.protocols import Ledger, VectorIndex
+from prism_core.results import Position
+from prism_core.storage.vectors import ExactIndex
+from prism_core.types import Scope
+
+_BATCH = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class IndexChoice:
+    """When a scope gets an approximate index, and which.
+
+    Attributes:
+        open: answers the index, opening it at the first call; None when there is none to be had.
+        from_size: number of vectors from which a scope is worth an index.
+        batch: number of vectors handed to the index at once.
+    """
+
+    open: Callable[[], VectorIndex | None] = lambda: None
+    from_size: int = 5000
+    batch: int = 64
+
+
+class VectorProjection:
+    """Follows the vectors of one scope.
+
+    Attributes:
+        pending: ids of units that wait to be embedded.
+    """
+
+    def __init__(self, scope: Scope, ledger: Ledger, choice: IndexChoice) -> None:
+        self._scope = scope
+        self._ledger = ledger
+        self._choice = choice
+        self._base: VectorIndex | None = None
+        self._tail = ExactIndex()
+        self._tail_rows: dict[str, int] = {}
+        self._due: dict[str, None] = {}
+        self._scored: tuple[FloatArray, FloatArray] | None = None
+        self._position = Position()
+        self.pending: dict[str, None] = {}
+        self.followed = self._noted()
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the tail in bytes."""
+        return self._tail.nbytes
+
+    def apply(self, vectors: Sequence[tuple[str, FloatArray | None]], position: Position) -> None:
+        """Take over changed vectors; None marks a unit as pending."""
+        ready = [(unit_id, vector) for unit_id, vector in vectors if vector is not None]
+        for unit_id, vector in vectors:
+            if vector is None:
+                self.pending[unit_id] = None
+                self._due.pop(unit_id, None)
+        for unit_id, _ in ready:
+            self.pending.pop(unit_id, None)
+            self._due[unit_id] = None
+            self._tail_rows.setdefault(unit_id, len(self._tail_rows))
+        if ready:
+            self._tail.upsert(self._scope, [unit_id for unit_id, _ in ready], np.stack([vector for _, vector in ready]))
+        self._scored = None
+        self._position = position
+        if len(self._due) >= self._choice.batch:
+            self.hand_over(self._choice.batch * 4)
+
+    def hand_over(self, limit: int | None = None) -> None:
+        """Write due vectors to the index, oldest first, at most `limit` of them; all when None."""
+        if not self.followed.seq and len(self._tail_rows) < self._choice.from_size:
+            return
+        base = self._base = self._base or self._choice.open()
+        if base is None:
+            return
+        left = len(self._due) if limit is None else min(limit, len(self._due))
+        while left > 0:
+            ids = list(islice(self._due, min(left, _BATCH)))
+            vectors = self._tail.vectors_of(self._scope, ids)
+            base.upsert(self._scope, ids, np.stack([vectors[unit_id] for unit_id in ids]))
+            for unit_id in ids:
+                del self._due[unit_id]
+            left -= len(ids)
+        if not self._due:
+            self._ledger.note_index_position(base.id, self._scope, self._position)
+            self.followed = self._position
+            self._tail.drop(self._scope)
+            self._tail_rows.clear()
+            self._scored = None
+
+    def nearest(self, vector: FloatArray, k: int) -> list[str]:
+        """Ids of the units nearest to a vector, best first by exact similarity."""
+        found = {unit_id: None for unit_id, _ in self._tail.search(self._scope, vector, k)}
+        if self._base is not None and self.followed.seq:
+            for unit_id, _ in self._base.search(self._scope, vector, k):
+                found[unit_id] = None
+        ids = [unit_id for unit_id in found if unit_id not in self.pending]
+        scores = self.similarities(vector, ids)
+        return [ids[place] for place in np.argsort(-scores, kind="stable")[:k]]
+
+    def similarities(self, vector: FloatArray, ids: Sequence[str]) -> FloatArray:
+        """Exact cosine similarity of units to a vector; 0 for those without one."""
+        rows = np.array([self._tail_rows.get(unit_id, -1) for unit_id in ids], dtype=np.intp)
+        scores = np.zeros(len(ids), dtype=np.float32)
+        in_tail = rows >= 0
+        if in_tail.any():
+            scores[in_tail] = self._tail_scores(vector)[rows[in_tail]]
+        if self.followed.seq and not in_tail.all():
+            stored = self._ledger.vectors(self._scope, [ids[place] for place in np.flatnonzero(~in_tail)])
+            places = [place for place in np.flatnonzero(~in_tail) if ids[place] in stored]
+            if places:
+                scores[places] = np.stack([stored[ids[place]] for place in places]) @ vector
+        for place, unit_id in enumerate(ids if self.pending else ()):
+            if unit_id in self.pending:
+                scores[place] = 0.0
+        return scores
+
+    def forget(self) -> None:
+        """Drop everything the index holds of the scope, so that it is filled again from the ledger."""
+        if self._base is not None:
+            self._base.drop(self._scope)
+            self._ledger.note_index_position(self._base.id, self._scope, Position())
+
+    def _tail_scores(self, vector: FloatArray) -> FloatArray:
+        # One search asks for the nearest and then for many similarities to the same vector.
+        if self._scored is None or self._scored[0] is not vector:
+            self._scored = (vector, self._tail.scores(self._scope, vector))
+        return self._scored[1]
+
+    def _noted(self) -> Position:
+        head = self._ledger.head(self._scope)
+        # A scope has fewer vectors than log entries, so a short log cannot be worth opening the index for.
+        if head.seq >= self._choice.from_size:
+            self._base = self._choice.open()
+        noted = self._ledger.index_position(self._base.id, self._scope) if self._base else None
+        return noted if noted is not None and noted.epoch == head.epoch else Position(0, head.epoch)

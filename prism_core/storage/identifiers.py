@@ -1,0 +1,78 @@
+"""Which units hold which identifiers: reservation codes, user ids, dates, file names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from prism_core.changes import IntArray
+
+
+class IdentifierIndex:
+    """Identifiers by row and rows by identifier, with the chains they occur in.
+
+    A chain is a row's task, else its session, else the scope as a whole. What is introduced for the first time in a
+    chain is news there, however often other chains used it.
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._rows: list[list[int]] = []
+        self._chains: list[set[str]] = []
+        self._held: list[tuple[int, ...]] = []
+        self._chain_names: set[str] = set()
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    @property
+    def nbytes(self) -> int:
+        """Estimated size in bytes."""
+        return 220 * len(self._numbers) + 80 * sum(map(len, self._rows))
+
+    @property
+    def chain_count(self) -> int:
+        """Number of chains seen."""
+        return len(self._chain_names)
+
+    def put(self, row: int, values: Sequence[str], chain: str) -> int:
+        """Set the identifiers of the next row, or add to those of an earlier one.
+
+        Returns:
+            How many of them had not occurred in the chain before.
+        """
+        self._chain_names.add(chain)
+        numbers = [self._number(value) for value in values]
+        if row == len(self._held):
+            self._held.append(())
+        known = set(self._held[row])
+        added = [number for number in numbers if number not in known]
+        self._held[row] += tuple(added)
+        introduced = 0
+        for number in added:
+            introduced += chain not in self._chains[number]
+            self._chains[number].add(chain)
+            self._rows[number].append(row)
+        return introduced
+
+    def of_row(self, row: int) -> tuple[int, ...]:
+        """Numbers of the identifiers in a row."""
+        return self._held[row]
+
+    def spread(self, number: int) -> tuple[int, IntArray]:
+        """In how many chains an identifier occurs, and the rows that hold it."""
+        return len(self._chains[number]), np.array(self._rows[number], dtype=np.intp)
+
+    def rows(self, value: str) -> list[int]:
+        """Rows that hold an identifier, by its exact value."""
+        number = self._numbers.get(value)
+        return [] if number is None else self._rows[number]
+
+    def _number(self, value: str) -> int:
+        known = self._numbers.get(value)
+        if known is None:
+            known = self._numbers[value] = len(self._rows)
+            self._rows.append([])
+            self._chains.append(set())
+        return known

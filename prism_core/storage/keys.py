@@ -1,0 +1,42 @@
+"""Which rows carry which keys, for keys that may change after a row was added: entities and intent labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from prism_core.changes import IntArray
+
+
+class KeyIndex:
+    """Rows by key and keys by row."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, dict[int, None]] = {}
+        self._keys: dict[int, tuple[str, ...]] = {}
+
+    @property
+    def nbytes(self) -> int:
+        """Estimated size in bytes."""
+        return 180 * len(self._rows) + 160 * sum(map(len, self._rows.values()))
+
+    def put(self, row: int, keys: Iterable[str]) -> None:
+        """Set the keys of a row, in place of those it had."""
+        fresh = tuple(dict.fromkeys(keys))
+        stale = self._keys.get(row, ())
+        if fresh == stale:
+            return
+        for key in stale:
+            self._rows[key].pop(row, None)
+        for key in fresh:
+            self._rows.setdefault(key, {})[row] = None
+        self._keys[row] = fresh
+
+    def rows(self, key: str) -> IntArray:
+        """Rows that carry a key, ascending."""
+        return np.array(sorted(self._rows.get(key, ())), dtype=np.intp)
+
+    def keys(self, row: int) -> tuple[str, ...]:
+        """Keys of a row."""
+        return self._keys.get(row, ())

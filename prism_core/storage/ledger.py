@@ -1,0 +1,370 @@
+"""The ledger: the truth about every scope, in a SQLite database."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Self
+
+from sqlalchemy import Connection, ScalarSelect, Select, bindparam, func, literal, select
+from sqlalchemy.dialects.sqlite import insert as upsert
+
+from prism_core.changes import Change, FloatArray
+from prism_core.errors import LedgerError, StaleReadError, UnknownReceiptError, UnknownUnitError
+from prism_core.protocols import Delta, InboxItem
+from prism_core.results import Finding, LogEntry, Position, Receipt, ScopeStats
+from prism_core.storage import check, codec, inbox, schema, writer
+from prism_core.storage.database import Database
+from prism_core.storage.prepared import Prepared
+from prism_core.types import Event, MemoryUnit, Scope, scope_key, utc
+
+CHUNK = 500
+"""How many values one IN list holds; SQLite's limit on parameters was 999 for long."""
+
+_SCOPE: ScalarSelect[int] = select(schema.scopes.c.id).where(schema.scopes.c.key == bindparam("key")).scalar_subquery()
+
+
+def _since(table: Any, *columns: Any) -> Select[Any]:
+    return select(*columns).where(table.c.scope_id == _SCOPE, table.c.changed_seq > bindparam("after"))
+
+
+_HEAD = Prepared(select(schema.scopes.c.seq, schema.scopes.c.epoch).where(schema.scopes.c.key == bindparam("key")))
+_UNITS_SINCE = _since(schema.units, schema.units.c.added_seq, schema.units.c.tokens, schema.units.c.body)
+_LINKS_SINCE = _since(
+    schema.links,
+    schema.links.c.source,
+    schema.links.c.target,
+    schema.links.c.relation,
+    schema.links.c.confidence,
+    schema.links.c.reason,
+).order_by(schema.links.c.changed_seq)
+_VECTORS_SINCE = _since(schema.vectors, schema.vectors.c.unit_id, schema.vectors.c.vector).order_by(
+    schema.vectors.c.changed_seq
+)
+_PENDING_UNTIL = (
+    select(schema.vectors.c.unit_id)
+    .where(
+        schema.vectors.c.scope_id == _SCOPE,
+        schema.vectors.c.vector.is_(None),
+        schema.vectors.c.changed_seq <= bindparam("after"),
+    )
+    .order_by(schema.vectors.c.changed_seq)
+)
+_UNITS = select(schema.units.c.unit_id, schema.units.c.body).where(
+    schema.units.c.scope_id == _SCOPE, schema.units.c.unit_id.in_(bindparam("ids", expanding=True))
+)
+_VECTORS = select(schema.vectors.c.unit_id, schema.vectors.c.vector).where(
+    schema.vectors.c.scope_id == _SCOPE,
+    schema.vectors.c.unit_id.in_(bindparam("ids", expanding=True)),
+    schema.vectors.c.vector.is_not(None),
+)
+_BY_KEY = select(schema.keys.c.unit_id).where(
+    schema.keys.c.scope_id == _SCOPE, schema.keys.c.idempotency_key == bindparam("idempotency_key")
+)
+_BY_TEXT = (
+    select(schema.units.c.unit_id)
+    .where(
+        schema.units.c.scope_id == _SCOPE,
+        schema.units.c.text_hash == bindparam("text_hash"),
+        schema.units.c.kind == bindparam("kind"),
+    )
+    .order_by(schema.units.c.pk)
+    .limit(1)
+)
+_LOG = (
+    select(
+        schema.log.c.seq,
+        schema.log.c.recorded_at,
+        schema.log.c.kind,
+        schema.log.c.subject,
+        schema.log.c.before,
+        schema.log.c.after,
+        schema.log.c.reason,
+    )
+    .where(schema.log.c.scope_id == _SCOPE, schema.log.c.seq > bindparam("after"))
+    .order_by(schema.log.c.seq)
+)
+_LOG_OF_UNIT = _LOG.where(schema.log.c.subject == bindparam("unit"))
+_KINDS = (
+    select(schema.units.c.kind, func.count(), func.sum(schema.units.c.tokens))
+    .where(schema.units.c.scope_id == _SCOPE)
+    .group_by(schema.units.c.kind)
+    .order_by(schema.units.c.kind)
+)
+_RELATIONS = (
+    select(schema.links.c.relation, func.count())
+    .where(schema.links.c.scope_id == _SCOPE)
+    .group_by(schema.links.c.relation)
+    .order_by(schema.links.c.relation)
+)
+_PENDING = select(func.count()).where(schema.vectors.c.scope_id == _SCOPE, schema.vectors.c.vector.is_(None))
+_INBOX = select(func.count()).where(schema.inbox.c.scope_id == _SCOPE)
+_SCOPES = select(schema.scopes.c.key).order_by(schema.scopes.c.id)
+_META = select(schema.meta.c.value).where(schema.meta.c.key == bindparam("name"))
+_INDEX_POSITION = select(schema.index_positions.c.seq, schema.index_positions.c.epoch).where(
+    schema.index_positions.c.index_id == bindparam("index"), schema.index_positions.c.scope_id == _SCOPE
+)
+
+
+class SqlLedger:
+    """Units, links, vectors, receipts and the log of every scope, in one SQLite database.
+
+    Safe to share between threads, and between processes that each open it. The methods are those of
+    `prism_core.protocols.Ledger`; beyond what is said there, every one raises `LedgerError` when the database
+    refuses and `ClosedError` after `close`.
+    """
+
+    def __init__(self, database: Database) -> None:
+        """Take over an open database; `SqlLedger.open` makes one."""
+        self._database = database
+
+    @classmethod
+    def open(cls, url: str, *, create: bool = True, busy_seconds: float = 30.0) -> Self:
+        """Open a ledger.
+
+        Args:
+            url: `sqlite:///file.db`, or `sqlite://` for one in memory that is gone when it is closed.
+            create: whether a missing or empty file becomes a new ledger.
+            busy_seconds: how long a write waits for another process's before it raises.
+
+        Raises:
+            StoreUrlError: if the URL names something other than a usable SQLite database.
+            StoreNotFoundError: if there is no ledger and `create` is false.
+            FormatVersionError: if another version of prism-memory wrote it.
+            LedgerError: if the database refused.
+        """
+        return cls(Database.open(url, create=create, busy_seconds=busy_seconds))
+
+    def head(self, scope: Scope) -> Position:
+        """How far the scope's log has got; `Position()` for a scope that was never written."""
+        rows = self._database.fetch("read the head", _HEAD, {"key": scope_key(scope)})
+        return Position(*rows[0]) if rows else Position()
+
+    def commit(
+        self,
+        scope: Scope,
+        changes: Sequence[Change],
+        *,
+        based_on: Position,
+        recorded_at: datetime,
+        receipts: Sequence[Receipt] = (),
+    ) -> Position:
+        """Apply changes and complete receipts in one durable transaction. Returning is the acknowledgement.
+
+        Args:
+            scope: whose log.
+            changes: applied in order; each gets one seq.
+            based_on: the head the changes were derived from.
+            recorded_at: aware instant written to the log.
+            receipts: stored so that they can be asked for; those of inbox items take the item off the inbox.
+
+        Returns:
+            The new head.
+
+        Raises:
+            StaleReadError: if the head has moved on; nothing was stored.
+            UnknownUnitError: if a change concerns a unit that does not exist; nothing was stored.
+            InvalidEventError: if a change cannot be stored as given; nothing was stored.
+            NaiveDatetimeError: if `recorded_at` has no time zone; nothing was stored.
+            ScopeError: if a unit belongs to another scope; nothing was stored.
+            LedgerError: if the database refused, as it does a unit id or idempotency key that is taken.
+        """
+        now = utc(recorded_at, "recorded_at")
+        with self._database.writing("commit") as connection:
+            scope_id, head = writer.locked_scope(connection, scope, now=now)
+            if head != based_on:
+                raise StaleReadError(based_on.seq, head.seq)
+            seq = head.seq
+            if changes:
+                seq = writer.apply_changes(connection, scope, scope_id, changes, head=seq, now=now)
+            writer.store_receipts(connection, scope_id, receipts)
+        return Position(seq, head.epoch)
+
+    def delta(self, scope: Scope, after: int, *, vectors_after: int | None = None) -> Delta:
+        """Everything that changed after a seq, read in one snapshot.
+
+        Args:
+            scope: whose log.
+            after: units and links that changed after this seq.
+            vectors_after: vectors that changed after this seq (default: `after`), and all pending ones.
+        """
+        of = {"key": scope_key(scope), "after": after}
+        of_vectors = of if vectors_after is None else {**of, "after": vectors_after}
+        with self._database.reading("read changes") as connection:
+            position = _head(connection, scope)
+            units = connection.execute(_UNITS_SINCE, of).all()
+            links = connection.execute(_LINKS_SINCE, of).all()
+            waiting = connection.scalars(_PENDING_UNTIL, of_vectors).all()
+            vectors = connection.execute(_VECTORS_SINCE, of_vectors).all()
+        # The range read follows the index of changes; a sort here moves pointers, one in SQL would move the texts.
+        in_order = sorted(units, key=lambda row: row.added_seq)
+        changed = [(unit_id, None if blob is None else codec.load_vector(blob)) for unit_id, blob in vectors]
+        return Delta(
+            units=[(codec.load_unit(body), tokens) for _, tokens, body in in_order],
+            links=[codec.load_link(row) for row in links],
+            vectors=[*((unit_id, None) for unit_id in waiting), *changed],
+            position=position,
+        )
+
+    def units(self, scope: Scope, ids: Sequence[str]) -> list[MemoryUnit]:
+        """The units of these ids, in the order asked for.
+
+        Raises:
+            UnknownUnitError: if one does not exist in the scope.
+        """
+        bodies = dict(self._by_ids("read units", _UNITS, scope, ids))
+        for unit_id in ids:
+            if unit_id not in bodies:
+                raise UnknownUnitError(unit_id, scope)
+        return [codec.load_unit(bodies[unit_id]) for unit_id in ids]
+
+    def vectors(self, scope: Scope, ids: Sequence[str]) -> dict[str, FloatArray]:
+        """The vectors of these units, read-only; pending and unknown ones are left out."""
+        rows = self._by_ids("read vectors", _VECTORS, scope, ids)
+        return {unit_id: codec.load_vector(blob) for unit_id, blob in rows}
+
+    def find_key(self, scope: Scope, idempotency_key: str) -> str | None:
+        """Id of the unit stored under an idempotency key."""
+        return self._find(_BY_KEY, scope, idempotency_key=idempotency_key)
+
+    def find_text(self, scope: Scope, kind: str, text: str) -> str | None:
+        """Id of the first unit of a kind whose normalised text (`text.normalize`) equals that of `text`."""
+        return self._find(_BY_TEXT, scope, kind=kind, text_hash=codec.text_hash(text))
+
+    def accept(self, scope: Scope, events: Sequence[Event], *, received_at: datetime) -> list[Receipt]:
+        """Append raw events to the inbox, durably, and answer `accepted` receipts.
+
+        Raises:
+            InvalidEventError: if an event holds text that has no UTF-8 form; nothing was stored.
+            NaiveDatetimeError: if `received_at` has no time zone; nothing was stored.
+        """
+        now = utc(received_at, "received_at")
+        with self._database.writing("accept events") as connection:
+            scope_id, _ = writer.locked_scope(connection, scope, now=now)
+            return inbox.accept(connection, scope_id, events, received_at=now)
+
+    def lease(self, scope: Scope, *, owner: str, now: datetime, seconds: float, limit: int) -> list[InboxItem]:
+        """Take the oldest inbox items that nobody holds a live lease on.
+
+        Args:
+            scope: whose inbox.
+            owner: who takes them, for a person who looks into a stuck inbox.
+            now: the present instant; aware.
+            seconds: how long the lease lives; an item that is not completed by then can be taken again.
+            limit: how many at most.
+
+        Raises:
+            NaiveDatetimeError: if `now` has no time zone.
+        """
+        now = utc(now, "now")
+        with self._database.writing("lease inbox items") as connection:
+            scope_id, _ = writer.locked_scope(connection, scope, now=now)
+            return inbox.lease(connection, scope_id, owner=owner, now=now, seconds=seconds, limit=max(limit, 0))
+
+    def receipt(self, scope: Scope, receipt_id: str) -> Receipt:
+        """A receipt that was given out.
+
+        Raises:
+            UnknownReceiptError: if the scope has none of this id.
+        """
+        with self._database.reading("read a receipt") as connection:
+            receipt = inbox.find_receipt(connection, scope_key(scope), receipt_id)
+        if receipt is None:
+            raise UnknownReceiptError(receipt_id, scope)
+        return receipt
+
+    def log(self, scope: Scope, *, after: int = 0, unit_id: str | None = None) -> list[LogEntry]:
+        """The recorded changes after a seq, oldest first, of one unit or of all."""
+        parameters = {"key": scope_key(scope), "after": after, "unit": unit_id}
+        with self._database.reading("read the log") as connection:
+            rows = connection.execute(_LOG if unit_id is None else _LOG_OF_UNIT, parameters).all()
+        return [codec.load_log_entry(row) for row in rows]
+
+    def stats(self, scope: Scope) -> ScopeStats:
+        """Counts of a scope."""
+        parameters = {"key": scope_key(scope)}
+        with self._database.reading("count") as connection:
+            kinds = connection.execute(_KINDS, parameters).all()
+            return ScopeStats(
+                scope=scope,
+                units=sum(count for _, count, _ in kinds),
+                links={relation: count for relation, count in connection.execute(_RELATIONS, parameters)},
+                kinds={kind: count for kind, count, _ in kinds},
+                pending=connection.scalar(_PENDING, parameters) or 0,
+                inbox=connection.scalar(_INBOX, parameters) or 0,
+                tokens=sum(tokens for _, _, tokens in kinds),
+                position=_head(connection, scope),
+            )
+
+    def scopes(self) -> list[Scope]:
+        """Every scope that was ever written, in the order they were first written."""
+        with self._database.reading("list scopes") as connection:
+            return [tuple(json.loads(key)) for key in connection.scalars(_SCOPES)]
+
+    def get_meta(self, key: str) -> str | None:
+        """A value of the store's own settings, such as the embedder id."""
+        with self._database.reading("read settings") as connection:
+            value: str | None = connection.scalar(_META, {"name": key})
+        return value
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Set a value of the store's own settings."""
+        statement = upsert(schema.meta).values(key=key, value=value)
+        with self._database.writing("change settings") as connection:
+            connection.execute(statement.on_conflict_do_update(index_elements=["key"], set_={"value": value}))
+
+    def index_position(self, index_id: str, scope: Scope) -> Position | None:
+        """How far an index has followed a scope, as last noted."""
+        with self._database.reading("read an index position") as connection:
+            row = connection.execute(_INDEX_POSITION, {"index": index_id, "key": scope_key(scope)}).first()
+        return None if row is None else Position(*row)
+
+    def note_index_position(self, index_id: str, scope: Scope, position: Position) -> None:
+        """Note how far an index has followed a scope; a scope that was never written has nothing to follow."""
+        values = {"seq": position.seq, "epoch": position.epoch}
+        statement = upsert(schema.index_positions).from_select(
+            ["index_id", "scope_id", "seq", "epoch"],
+            select(literal(index_id), schema.scopes.c.id, literal(position.seq), literal(position.epoch)).where(
+                schema.scopes.c.key == scope_key(scope)
+            ),
+        )
+        with self._database.writing("note an index position") as connection:
+            connection.execute(statement.on_conflict_do_update(index_elements=["index_id", "scope_id"], set_=values))
+
+    def check(self) -> list[Finding]:
+        """Look for damage, for `doctor`.
+
+        Returns:
+            One finding per thing that was looked at; one that the database could not even be asked about is not ok.
+        """
+        findings = [Finding("format version", True, f"{schema.FORMAT_VERSION}, checked when the store was opened")]
+        for look in check.CHECKS:
+            try:
+                with self._database.reading("check the store") as connection:
+                    findings.append(look(connection))
+            except LedgerError as error:
+                findings.append(Finding(look.__name__.replace("_", " "), False, str(error)))
+        return findings
+
+    def close(self) -> None:
+        """Release the database; closing twice is no error."""
+        self._database.close()
+
+    def _find(self, statement: Select[Any], scope: Scope, **parameters: object) -> str | None:
+        with self._database.reading("look up a unit") as connection:
+            found: str | None = connection.scalar(statement, {"key": scope_key(scope), **parameters})
+        return found
+
+    def _by_ids(self, operation: str, statement: Select[Any], scope: Scope, ids: Sequence[str]) -> list[Any]:
+        rows: list[Any] = []
+        with self._database.reading(operation) as connection:
+            for start in range(0, len(ids), CHUNK):
+                parameters = {"key": scope_key(scope), "ids": ids[start : start + CHUNK]}
+                rows.extend(connection.execute(statement, parameters).all())
+        return rows
+
+
+def _head(connection: Connection, scope: Scope) -> Position:
+    rows = _HEAD.query(connection, {"key": scope_key(scope)})
+    return Position(*rows[0]) if rows else Position()

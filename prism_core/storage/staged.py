@@ -1,0 +1,106 @@
+"""A scope as it will be once the events encoded so far are committed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from prism_core.protocols import WriteView
+from prism_core.text import identifiers, normalize
+from prism_core.types import MemoryUnit
+
+
+class StagedView:
+    """Lays the units of one write over what is stored. Implements `protocols.WriteView`; nothing is changed below."""
+
+    def __init__(self, stored: WriteView) -> None:
+        self._stored = stored
+        self._units: dict[str, MemoryUnit] = {}
+        self._keys: dict[str, str] = {}
+        self._texts: dict[tuple[str, str], str] = {}
+        self._last: dict[tuple[str, str | None], str] = {}
+        self._steps: dict[tuple[str | None, str], str] = {}
+        self._took: dict[tuple[str | None, str], str] = {}
+        self._awaiting: dict[tuple[str | None, str], list[str]] = defaultdict(list)
+        self._answered: set[str] = set()
+        self._holders: dict[str, list[MemoryUnit]] = defaultdict(list)
+
+    def stage(self, unit: MemoryUnit, key: str | None) -> None:
+        """Lay a new or changed unit over what is stored."""
+        if key is not None:
+            self._keys[key] = unit.id
+        if unit.id not in self._units and self._stored.known(unit.id) is None:
+            self._place(unit)
+        self._units[unit.id] = unit
+        self._texts.setdefault((unit.kind, normalize(unit.text)), unit.id)
+        if unit.observation:
+            self._answered.add(unit.id)
+        for value in identifiers(unit.text):
+            if all(holder.id != unit.id for holder in self._holders[value]):
+                self._holders[value].append(unit)
+
+    def _place(self, unit: MemoryUnit) -> None:
+        self._last["task", unit.task_id] = unit.id
+        self._last["session", unit.session_id] = unit.id
+        if unit.step_id is not None:
+            self._steps[unit.task_id, unit.step_id] = unit.id
+        if unit.action is not None:
+            self._took[unit.task_id, unit.action] = unit.id
+            if unit.tool_call_id is not None:
+                self._awaiting[unit.session_id, unit.tool_call_id].append(unit.id)
+
+    def unit(self, unit_id: str) -> MemoryUnit:
+        """A staged or stored unit.
+
+        Raises:
+            UnknownUnitError: if there is none of this id.
+        """
+        return self._units.get(unit_id) or self._stored.unit(unit_id)
+
+    def known(self, unit_id: str) -> str | None:
+        """The id itself where a unit of this id is staged or stored."""
+        return unit_id if unit_id in self._units else self._stored.known(unit_id)
+
+    def find_key(self, idempotency_key: str) -> str | None:
+        """Id of the unit staged or stored under an idempotency key."""
+        return self._keys.get(idempotency_key) or self._stored.find_key(idempotency_key)
+
+    def find_text(self, kind: str, text: str) -> str | None:
+        """Id of the first unit of a kind whose normalised text equals that of `text`."""
+        return self._stored.find_text(kind, text) or self._texts.get((kind, normalize(text)))
+
+    def last_in_task(self, task_id: str) -> str | None:
+        """Id of the latest unit of a task."""
+        return self._last.get(("task", task_id)) or self._stored.last_in_task(task_id)
+
+    def last_in_session(self, session_id: str) -> str | None:
+        """Id of the latest unit of a session."""
+        return self._last.get(("session", session_id)) or self._stored.last_in_session(session_id)
+
+    def step(self, task_id: str | None, step_id: str) -> str | None:
+        """Id of the latest unit of a task with this step id."""
+        return self._steps.get((task_id, step_id)) or self._stored.step(task_id, step_id)
+
+    def awaiting(self, session_id: str | None, tool_call_id: str) -> str | None:
+        """Id of the latest call with this tool call id and no reply yet."""
+        staged = [call for call in self._awaiting.get((session_id, tool_call_id), ()) if call not in self._answered]
+        if staged:
+            return staged[-1]
+        stored = self._stored.awaiting(session_id, tool_call_id)
+        return None if stored in self._answered else stored
+
+    def same_action(self, task_id: str | None, action: str) -> str | None:
+        """Id of the latest unit of a task that took the very same action."""
+        return self._took.get((task_id, action)) or self._stored.same_action(task_id, action)
+
+    def sources(self, identifier: str, task_id: str | None, session_id: str | None) -> Sequence[str]:
+        """Ids of the units of a chain that hold an identifier, oldest first."""
+        stored = self._stored.sources(identifier, task_id, session_id)
+        staged = [unit.id for unit in self._holders.get(identifier, ()) if _in_chain(unit, task_id, session_id)]
+        return [*stored, *(unit_id for unit_id in staged if unit_id not in stored)]
+
+
+def _in_chain(unit: MemoryUnit, task_id: str | None, session_id: str | None) -> bool:
+    if task_id is not None:
+        return unit.task_id == task_id
+    return session_id is None or unit.session_id == session_id

@@ -1,0 +1,274 @@
+"""Everything derived from the ledger for one scope, followed by one mechanism: take the delta, apply it.
+
+`ScopeState` holds the graph, the lexical index, the vectors and the columns of a scope. It can be thrown away at any
+time; a new one applies the delta from seq 0.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from threading import RLock
+
+import numpy as np
+
+from prism_core.changes import FloatArray, IntArray
+from prism_core.protocols import Delta, Ledger
+from prism_core.results import Position
+from prism_core.storage.columns import UnitColumns
+from prism_core.storage.dense import VectorProjection
+from prism_core.storage.graph import ScopeGraph
+from prism_core.storage.identifiers import IdentifierIndex
+from prism_core.storage.keys import KeyIndex
+from prism_core.storage.lexical import LexicalIndex
+from prism_core.text import analyze, date_terms, identifiers, normalize
+from prism_core.types import MemoryUnit, Relation, Scope
+
+BYTES_PER_UNIT = 600
+
+
+class ScopeState:
+    """The projections of one scope. Implements `protocols.ScopeView` and the stored part of `protocols.WriteView`.
+
+    Attributes:
+        lock: held while the state is read or caught up.
+        position: the state of the ledger this follows.
+    """
+
+    def __init__(self, scope: Scope, ledger: Ledger, vectors: VectorProjection) -> None:
+        self.scope = scope
+        self.lock = RLock()
+        self.position = Position(0, ledger.head(scope).epoch)
+        self.columns = UnitColumns()
+        self.graph = ScopeGraph()
+        self.vectors = vectors
+        self._ledger = ledger
+        self._lexical = LexicalIndex()
+        self._identifiers = IdentifierIndex()
+        self._ids: list[str] = []
+        self._row_of: dict[str, int] = {}
+        self._entities = KeyIndex()
+        self._labels = KeyIndex()
+        self._actions: dict[str, list[int]] = defaultdict(list)
+        self._awaiting: dict[tuple[str | None, str], dict[str, None]] = defaultdict(dict)
+        self._steps: dict[tuple[str | None, str], str] = {}
+        self._took: dict[tuple[str | None, str], str] = {}
+
+    # -- following the ledger ------------------------------------------------------------------------------------
+
+    def catch_up(self) -> None:
+        """Apply what was committed since, by whomever."""
+        if self._ledger.head(self.scope).seq == self.position.seq:
+            return
+        fresh = self.position.seq == 0
+        vectors_after = self.vectors.followed.seq if fresh else self.position.seq
+        self.apply(self._ledger.delta(self.scope, self.position.seq, vectors_after=vectors_after))
+
+    def apply(self, delta: Delta) -> None:
+        """Take over changed units, links and vectors; applying the same delta again changes nothing."""
+        for unit, tokens in delta.units:
+            self._put(unit, tokens)
+        for link in delta.links:
+            self.graph.add_link(link)
+        self.vectors.apply(delta.vectors, delta.position)
+        self.position = delta.position
+
+    def _put(self, unit: MemoryUnit, tokens: int) -> None:
+        row = self._row_of.get(unit.id)
+        chain = f"task {unit.task_id}" if unit.task_id is not None else f"session {unit.session_id}"
+        introduced = self._identifiers.put(len(self._ids) if row is None else row, identifiers(unit.text), chain)
+        if row is None:
+            row = self.columns.append(unit, tokens, introduced)
+            self._ids.append(unit.id)
+            self._row_of[unit.id] = row
+            self.graph.add_unit(unit.id)
+            self._place(unit, row)
+        else:
+            self.columns.update(row, unit, tokens)
+            self.columns.introduced[row] += introduced
+        self._lexical.put(row, analyze(unit.text) + date_terms(unit.event_time))
+        self._entities.put(row, map(normalize, unit.entities))
+        self._labels.put(row, unit.intent_tags)
+        self._await_reply(unit)
+
+    def _place(self, unit: MemoryUnit, row: int) -> None:
+        if unit.action_type:
+            self._actions[unit.action_type].append(row)
+        if unit.step_id is not None:
+            self._steps[unit.task_id, unit.step_id] = unit.id
+        if unit.action is not None:
+            self._took[unit.task_id, unit.action] = unit.id
+
+    def _await_reply(self, unit: MemoryUnit) -> None:
+        if unit.tool_call_id is None or unit.action is None:
+            return
+        calls = self._awaiting[unit.session_id, unit.tool_call_id]
+        if not unit.observation:
+            calls[unit.id] = None
+        else:
+            calls.pop(unit.id, None)
+
+    @property
+    def nbytes(self) -> int:
+        """Estimated size in bytes."""
+        parts = (
+            self.columns,
+            self.graph,
+            self.vectors,
+            self._lexical,
+            self._identifiers,
+            self._entities,
+            self._labels,
+        )
+        return sum(part.nbytes for part in parts) + BYTES_PER_UNIT * len(self._ids)
+
+    # -- protocols.ScopeView ---------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    @property
+    def ids(self) -> Sequence[str]:
+        """Unit id of every row."""
+        return self._ids
+
+    @property
+    def speakers(self) -> Sequence[str]:
+        """Name of every speaker number."""
+        return self.columns.speakers.names
+
+    @property
+    def action_types(self) -> Sequence[str]:
+        """Every action type that occurs."""
+        return list(self._actions)
+
+    @property
+    def chain_count(self) -> int:
+        """Number of chains in the scope."""
+        return self._identifiers.chain_count
+
+    def rows(self, unit_ids: Sequence[str]) -> IntArray:
+        """Rows of these units; unknown ids are left out."""
+        return _array([self._row_of[unit_id] for unit_id in unit_ids if unit_id in self._row_of])
+
+    def chain(self, *, task_id: str | None = None, session_id: str | None = None) -> IntArray:
+        """Rows of a task, of a session, or of a task within a session, in the order of time."""
+        if task_id is None:
+            return self.columns.session_rows(session_id) if session_id is not None else _array([])
+        rows = self.columns.task_rows(task_id)
+        if session_id is None:
+            return rows
+        return rows[self.columns.session[rows] == self.columns.sessions.find(session_id)]
+
+    def numbered_chain(self, *, task: int | None = None, session: int | None = None) -> IntArray:
+        """Rows of the task or session of a number, in the order of time."""
+        return self.columns.numbered_rows(task=task, session=session)
+
+    def lexical(self, terms: Sequence[str]) -> FloatArray:
+        """BM25 of every row."""
+        return self._lexical.scores(terms)
+
+    def session_lexical(self, terms: Sequence[str]) -> FloatArray:
+        """BM25 of every session as one document."""
+        return self._lexical.group_scores(terms, self.columns.session, len(self.columns.sessions.names))
+
+    def coverage(self, terms: Sequence[str], rows: IntArray) -> FloatArray:
+        """Share of the query's terms in each row, weighted by rarity."""
+        return self._lexical.coverage(terms, rows)
+
+    def nearest(self, vector: FloatArray, k: int) -> IntArray:
+        """The rows nearest to a vector, best first."""
+        return self.rows(self.vectors.nearest(vector, k))
+
+    def similarities(self, vector: FloatArray, rows: IntArray) -> FloatArray:
+        """Exact cosine similarity of rows to a vector; 0 for rows without a vector."""
+        return self.vectors.similarities(vector, [self._ids[row] for row in rows])
+
+    def mentioning(self, entity: str) -> IntArray:
+        """Rows that mention an entity or hold an identifier."""
+        return np.union1d(self._entities.rows(normalize(entity)), _array(self._identifiers.rows(entity)))
+
+    def labelled(self, label: str) -> IntArray:
+        """Rows tagged with an intent label."""
+        return self._labels.rows(label)
+
+    def labels(self, row: int) -> Sequence[str]:
+        """Intent labels of a row."""
+        return self._labels.keys(row)
+
+    def acting(self, action_type: str) -> IntArray:
+        """Rows whose action is of a type."""
+        return _array(self._actions.get(action_type, ()))
+
+    def identifiers(self, row: int) -> Sequence[int]:
+        """Numbers of the identifiers in a row."""
+        return self._identifiers.of_row(row)
+
+    def identifier_spread(self, identifier: int) -> tuple[int, IntArray]:
+        """In how many chains an identifier occurs, and the rows that hold it."""
+        return self._identifiers.spread(identifier)
+
+    def distances(self, row: int, costs: Mapping[Relation, float], *, max_rows: int) -> dict[int, float]:
+        """Cheapest typed path from one row to the rows around it."""
+        reached = self.graph.distances(self._ids[row], costs, max_nodes=max_rows)
+        return {self._row_of[unit_id]: cost for unit_id, cost in reached.items()}
+
+    # -- protocols.WriteView -----------------------------------------------------------------------------------------
+
+    def unit(self, unit_id: str) -> MemoryUnit:
+        """A unit, read from the ledger.
+
+        Raises:
+            UnknownUnitError: if the scope has none of this id.
+        """
+        return self._ledger.units(self.scope, [unit_id])[0]
+
+    def known(self, unit_id: str) -> str | None:
+        """The id itself where the scope has a unit of this id."""
+        return unit_id if unit_id in self._row_of else None
+
+    def find_key(self, idempotency_key: str) -> str | None:
+        """Id of the unit stored under an idempotency key."""
+        return self._ledger.find_key(self.scope, idempotency_key)
+
+    def find_text(self, kind: str, text: str) -> str | None:
+        """Id of the first unit of a kind whose normalised text equals that of `text`."""
+        return self._ledger.find_text(self.scope, kind, text)
+
+    def last_in_task(self, task_id: str) -> str | None:
+        """Id of the latest unit of a task."""
+        return self._id(self.columns.last_in_task(task_id))
+
+    def last_in_session(self, session_id: str) -> str | None:
+        """Id of the latest unit of a session."""
+        return self._id(self.columns.last_in_session(session_id))
+
+    def step(self, task_id: str | None, step_id: str) -> str | None:
+        """Id of the latest unit of a task with this step id."""
+        return self._steps.get((task_id, step_id))
+
+    def awaiting(self, session_id: str | None, tool_call_id: str) -> str | None:
+        """Id of the latest call with this tool call id and no reply yet."""
+        calls = self._awaiting.get((session_id, tool_call_id))
+        return next(reversed(calls)) if calls else None
+
+    def same_action(self, task_id: str | None, action: str) -> str | None:
+        """Id of the latest unit of a task that took the very same action."""
+        return self._took.get((task_id, action))
+
+    def sources(self, identifier: str, task_id: str | None, session_id: str | None) -> Sequence[str]:
+        """Ids of the units of a chain that hold an identifier, oldest first."""
+        rows = self._identifiers.rows(identifier)
+        columns = self.columns
+        if task_id is not None:
+            rows = [row for row in rows if columns.task[row] == columns.tasks.find(task_id)]
+        elif session_id is not None:
+            rows = [row for row in rows if columns.session[row] == columns.sessions.find(session_id)]
+        return [self._ids[row] for row in rows]
+
+    def _id(self, row: int) -> str | None:
+        return self._ids[row] if row >= 0 else None
+
+
+def _array(rows: Sequence[int]) -> IntArray:
+    return np.array(rows, dtype=np.intp)

@@ -1,0 +1,118 @@
+"""Scripted stand-ins for the clock and for ids, and small units and vectors to test with."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+
+from prism_core.changes import AddUnit, Change, FloatArray
+from prism_core.errors import PrismError
+from prism_core.protocols import Ledger
+from prism_core.results import Position, Receipt
+from prism_core.types import MemoryUnit, Scope
+
+START = datetime(2026, 5, 20, 9, 0, tzinfo=UTC)
+"""When scripted time begins."""
+
+ALICE: Scope = ("acme", "alice")
+BOB: Scope = ("acme", "bob")
+
+
+class ScriptedClock:
+    """A clock that moves only when it is read or told to.
+
+    Attributes:
+        now: what the next reading answers; aware.
+        step: how far each reading moves it on.
+    """
+
+    def __init__(self, start: datetime = START, step: timedelta = timedelta(seconds=1)) -> None:
+        self.now = start
+        self.step = step
+
+    def __call__(self) -> datetime:
+        """The present instant; the next reading is `step` later."""
+        present = self.now
+        self.now += self.step
+        return present
+
+    def advance(self, by: timedelta) -> None:
+        """Move on without being read."""
+        self.now += by
+
+
+class CountingIds:
+    """Ids in a row: `u1`, `u2` and so on."""
+
+    def __init__(self, prefix: str = "u") -> None:
+        self._prefix = prefix
+        self._given = 0
+
+    def __call__(self) -> str:
+        """The next id."""
+        self._given += 1
+        return f"{self._prefix}{self._given}"
+
+
+def make_unit(unit_id: str, text: str = "", *, scope: Scope = ALICE, **fields: Any) -> MemoryUnit:
+    """A unit for tests: a message of 20 May 2026.
+
+    Args:
+        unit_id: its id.
+        text: what was said; made from the id when empty.
+        scope: its scope.
+        fields: any other field of `MemoryUnit`.
+    """
+    values: dict[str, Any] = {
+        "id": unit_id,
+        "scope": scope,
+        "observation": text or f"text of {unit_id}",
+        "event_time": START,
+        "recorded_at": START,
+        "importance": 0.5,
+        **fields,
+    }
+    return MemoryUnit.model_validate(values)
+
+
+def unit_vectors(count: int, dimension: int = 8, *, seed: int = 0) -> FloatArray:
+    """Random directions; shape (count, dimension), float32, rows L2-normalised, the same for a seed."""
+    rows = np.random.default_rng(seed).normal(size=(count, dimension))
+    unit: FloatArray = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    return unit
+
+
+def commit(ledger: Ledger, *changes: Change, scope: Scope = ALICE, receipts: Sequence[Receipt] = ()) -> Position:
+    """Commit on top of whatever the head is."""
+    return ledger.commit(scope, changes, based_on=ledger.head(scope), recorded_at=START, receipts=receipts)
+
+
+def add(unit_id: str, text: str = "", *, scope: Scope = ALICE, **fields: Any) -> AddUnit:
+    """The change that adds `make_unit` of the same arguments, with 3 tokens."""
+    return AddUnit(make_unit(unit_id, text, scope=scope, **fields), tokens=3)
+
+
+def run_threads(*tasks: Callable[[], object]) -> None:
+    """Run tasks at the same time, each in a thread.
+
+    Raises:
+        AssertionError: if one of them failed.
+    """
+    failures: list[BaseException] = []
+
+    def run(task: Callable[[], None]) -> None:
+        try:
+            task()
+        except (PrismError, AssertionError) as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=run, args=(task,)) for task in tasks]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures, failures

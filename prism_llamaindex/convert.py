@@ -1,0 +1,55 @@
+"""Between the memory's types and LlamaIndex's."""
+
+from __future__ import annotations
+
+from llama_index.core.schema import NodeWithScore, TextNode
+
+from prism_core import Hit
+
+UNIT_FIELDS = frozenset(
+    {
+        "kind",
+        "source",
+        "speaker",
+        "session_id",
+        "task_id",
+        "step_id",
+        "event_time",
+        "outcome",
+        "status",
+        "intent_tags",
+        "metadata",
+    }
+)
+"""The fields of a unit that travel with its node."""
+
+
+def to_node(hit: Hit) -> NodeWithScore:
+    """A returned memory as a scored node.
+
+    Args:
+        hit: one hit of a search.
+
+    Returns:
+        A node whose id is the unit's id and whose text is the unit's text. Its metadata is JSON: the unit's fields
+        (`event_time` as ISO 8601 in UTC, the caller's own metadata under `metadata`) and how it was ranked (`front`,
+        0-based or None; `confidence`; `reason`). None of it is rendered into prompts or embeddings.
+    """
+    unit = hit.unit
+    metadata = unit.model_dump(mode="json", include=set(UNIT_FIELDS))
+    metadata |= {
+        "unit_id": unit.id,
+        "score": hit.score,
+        "front": hit.candidate.front,
+        "confidence": hit.confidence.value,
+        "reason": hit.candidate.reason,
+    }
+    # LlamaIndex renders every metadata key into the prompt unless it is excluded by name.
+    node = TextNode(
+        id_=unit.id,
+        text=unit.text,
+        metadata=metadata,
+        excluded_llm_metadata_keys=list(metadata),
+        excluded_embed_metadata_keys=list(metadata),
+    )
+    return NodeWithScore(node=node, score=hit.score)

@@ -1,0 +1,15 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def test_the_snippet_runs(snippet: Callable[[str, str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    exec(snippet("hosts.md", "LangChain"), names)
+    with names["memory"]:
+        assert "blue variant" in names["recall"].invoke("Which variant does the client want?")
