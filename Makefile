@@ -17,6 +17,7 @@ help:
 	@echo "make clean     remove .venv, caches and build output"
 
 install: $(STAMP)
+	@:
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit("prism-memory needs Python 3.11 or newer and $(PYTHON) is %d.%d; choose another one: make PYTHON=python3.12" % v[:2] if v < (3, 11) else 0)'

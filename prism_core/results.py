@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -132,7 +132,7 @@ class Retrieval:
 
     query: IntentQuery
     hits: tuple[Hit, ...]
-    candidates: tuple[Candidate, ...]
+    candidates: Sequence[Candidate]
     objectives: tuple[str, ...]
     position: Position
     degraded: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from prism_core import MissingExtraError
+from prism_core.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from prism_langchain.convert import to_document

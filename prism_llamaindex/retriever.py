@@ -24,8 +24,8 @@ class PrismRetriever(BaseRetriever):
         memory: an open memory; the retriever never closes it.
         scope: whose memories, and nobody else's; required, there is no shared default.
         k: how many nodes.
-        budget: tokens the nodes' texts may take together.
-        task_id: the task the questions are about, if they are about one.
+        budget: tokens the answer may take when rendered as one context block, wrapper included.
+        task_id: restricts the answers to one task.
         session_id: restricts the answers to one session.
         callback_manager: LlamaIndex's callbacks.
     """

@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 from prism_core import PrismMemory
-from prism_core.testing import CountingIds, ScriptedClock
+
+pytest.register_assert_rewrite("prism_core.testing")  # its contract classes assert, as test files do
+
+from prism_core.testing import CountingIds, ScriptedClock  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 TRACING = ("LANGSMITH_TRACING", "LANGSMITH_TRACING_V2", "LANGCHAIN_TRACING", "LANGCHAIN_TRACING_V2")

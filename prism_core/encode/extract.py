@@ -23,10 +23,10 @@ _PATTERNS = (
     re.compile(r"\b[A-Za-z_][\w.]*(?=\(\))"),
     re.compile(r"\b[a-z]+(?:_[a-z0-9]+)+\b"),
     re.compile(r"\b[A-Z][a-z]+(?:[A-Z][a-z0-9]+)+\b"),
-    re.compile(rf"[$€£¥]\s?\d(?:[\d,.]*\d)?|\b\d[\d,.]*\s?(?:{_UNITS})"),
+    re.compile(rf"[$€£¥]\s?\d(?:[\d,.]*\d)?|(?<![\d.,])\d[\d,.]*\s?(?:{_UNITS})"),
 )
 _QUOTED = re.compile(r"[\"“]([^\"”\n]{2,80})[\"”]|《([^》\n]{1,80})》|「([^」\n]{2,80})」|`([^`\n]{2,80})`")
-_NAME = re.compile(r"(?<![\w.])[A-ZÀ-ÖØ-Þ][\w'’-]*(?:\s+(?:(?:of|de|la|van|von|the|and|&)\s+)?[A-ZÀ-ÖØ-Þ0-9][\w'’-]*)*")
+_NAME = re.compile(r"(?<![\w.])[A-ZÀ-ÖØ-Þ][\w'’-]*(?:\s+(?:(?:of|de|la|van|von|the|&)\s+)?[A-ZÀ-ÖØ-Þ0-9][\w'’-]*)*")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:\n>\"“(\[{]\s*|\n\s*[-*]\s*)$")
 _CHINESE_PLACE = re.compile(
     r"(?:(?![我在他她你们的去到从和是了把给跟于])[\u4e00-\u9fff]){2,6}(?:大学|公司|医院|学校|机场|酒店|公园|餐厅|银行|车站)"

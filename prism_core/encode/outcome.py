@@ -7,7 +7,7 @@ import re
 from prism_core.types import Outcome
 
 _FAILURE = re.compile(
-    r"\A\s*[\[{\"']{0,3}\s*(?:error|failed|failure|exception|fatal|traceback|错误|失败)\b"
+    r"\A\s*[\[{\"']{0,3}\s*(?:error|failed|failure|exception|fatal|traceback|错误|失败)\b(?!\"?: ?(?:null|none|false|\[\]))"
     r"|^Traceback \(most recent call last\)"
     r"|^\w*(?:Error|Exception): "
     r"|\bexit(?:ed with)? (?:code|status):? ?[1-9]"

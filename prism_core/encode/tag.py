@@ -11,7 +11,7 @@ from prism_core.protocols import Embedder
 from prism_core.text import analyze
 
 MAX_LABELS = 3
-MIN_SIMILARITY = 0.3
+MIN_SIMILARITY = 0.2
 
 
 class RuleTagger:

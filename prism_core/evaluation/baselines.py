@@ -1,12 +1,9 @@
-"""What the memory is compared with: the usual ways to rank, and reference rows that are told more than a memory is.
-
-All of them work by brute force over what they were given, so that their order is exact.
-"""
+"""What the memory is compared with: the usual ways to rank."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import lru_cache
 from itertools import pairwise
@@ -15,11 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism_core.changes import FloatArray
-from prism_core.context import ContextBuilder, Packed
 from prism_core.evaluation.datasets import Item
-from prism_core.evaluation.needs import stands
-from prism_core.evaluation.systems import SCOPE, START, Ask, Ranking, bare_unit, whole_identifiers
-from prism_core.protocols import Embedder, TokenCounter
+from prism_core.evaluation.systems import SCOPE, START, Ask, Ranking
+from prism_core.protocols import Embedder
 from prism_core.storage.lexical import LexicalIndex
 from prism_core.text import analyze
 from prism_core.types import MemoryUnit
@@ -105,32 +100,6 @@ class Baseline:
         """Nothing is held."""
 
 
-class IdentifierList(Baseline):
-    """All identifiers of the run that asks, newest first, cut at the budget: what a plain list would bring."""
-
-    def __init__(self, shelf: Shelf, builder: ContextBuilder) -> None:
-        super().__init__(shelf, run_recency)
-        self.builder = builder
-
-    def search(self, ask: Ask) -> Ranking:
-        """One context per budget; no unit is returned."""
-        ranking = super().search(ask)
-        values = list(dict.fromkeys(value for unit in ranking.units for value in whole_identifiers(unit.text)[::-1]))
-        contexts = {budget: self._cut(ranking.units, values, budget) for budget in ask.budgets}
-        return Ranking((), ranking.seconds, contexts)
-
-    def _cut(self, units: Sequence[MemoryUnit], values: Sequence[str], budget: int) -> Packed:
-        low, high = 0, len(values) if units else 0
-        while low < high:
-            middle = (low + high + 1) // 2
-            fits = self.builder.pack([bare_unit(units[0], " ".join(values[:middle]))], budget).units
-            low, high = (middle, high) if fits else (low, middle - 1)
-        if not low:
-            return Packed("", 0, ())
-        packed = self.builder.pack([bare_unit(units[0], " ".join(values[:low]))], budget)
-        return Packed(packed.text, packed.tokens, ())
-
-
 def bm25(shelf: Shelf, ask: Ask) -> Scores:
     """BM25 over the units' text; units without a query term are not returned."""
     scores = shelf.bm25(ask.text)
@@ -169,30 +138,6 @@ def run_recency(shelf: Shelf, ask: Ask) -> Scores:
 def run_bm25(shelf: Shelf, ask: Ask) -> Scores:
     """BM25 over the steps of the run that asks."""
     return _of_run(shelf, ask, bm25(shelf, ask))
-
-
-def oracle(counter: TokenCounter) -> Score:
-    """The fewest tokens: the run's steps by newly covered needed values per token, greedily.
-
-    Args:
-        counter: counts a step's tokens.
-    """
-
-    def score(shelf: Shelf, ask: Ask) -> Scores:
-        scores = np.full(len(shelf.units), -np.inf)
-        holds = {
-            row: {value for value in ask.needed if stands(value, unit.text)}
-            for row, unit in enumerate(shelf.units)
-            if unit.id.rpartition("#")[0] == ask.run
-        }
-        tokens = {row: counter.count(shelf.units[row].text) for row, values in holds.items() if values}
-        missing, place = set(ask.needed), 0
-        while (best := _densest(holds, tokens, missing)) is not None:
-            scores[best] = place = place - 1
-            missing -= holds[best]
-        return scores
-
-    return score
 
 
 def character_terms(text: str) -> list[str]:
@@ -234,11 +179,3 @@ def _reciprocal(scores: Scores) -> Scores:
 def _scaled(scores: Scores) -> Scores:
     largest = scores.max(initial=0.0)
     return scores / largest if largest > 0 else scores
-
-
-def _densest(holds: dict[int, set[str]], tokens: dict[int, int], missing: set[str]) -> int | None:
-    def gain(row: int) -> float:
-        return len(holds[row] & missing) / max(tokens[row], 1)
-
-    candidates: Iterator[int] = iter(row for row in tokens if holds[row] & missing)
-    return max(candidates, key=gain, default=None)

@@ -11,11 +11,12 @@ from prism_core.changes import FloatArray
 from prism_core.context import Packed
 from prism_core.errors import QueryError
 from prism_core.evaluation import baselines
-from prism_core.evaluation.baselines import Baseline, IdentifierList, Shelf
+from prism_core.evaluation.baselines import Baseline, Shelf
 from prism_core.evaluation.datasets import TraceRun, anonymous, load_traces
 from prism_core.evaluation.metrics import share
 from prism_core.evaluation.needs import OLD, Need, needs, stands
 from prism_core.evaluation.parallel import Task, run_tasks
+from prism_core.evaluation.references import IdentifierList, Oracle
 from prism_core.evaluation.report import Outcome, Report, summarize
 from prism_core.evaluation.systems import START, Ask, IdentifierPrismSystem, PrismSystem, System, contexts
 from prism_core.evaluation.workbench import Factory, choose, workbench
@@ -40,7 +41,7 @@ SYSTEMS: dict[str, Factory] = {
     "prism": lambda bench, start: PrismSystem(bench.memory(start)),
     "prism-ids": lambda bench, start: IdentifierPrismSystem(bench.memory(start)),
     "all-ids": lambda bench, start: IdentifierList(Shelf(), bench.builder),
-    "oracle": lambda bench, start: Baseline(Shelf(), baselines.oracle(bench.counter)),
+    "oracle": lambda bench, start: Oracle(Shelf(), bench.builder),
     "bm25": lambda bench, start: Baseline(Shelf(), baselines.bm25),
     "dense": lambda bench, start: Baseline(Shelf(bench.embedder), baselines.dense),
     "scoped-bm25": lambda bench, start: Baseline(Shelf(), baselines.run_bm25),

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from prism_core.context import ContextBuilder, Packed
 from prism_core.errors import BudgetError, QueryError
-from prism_core.results import Candidate, Hit, Position, Retrieval
-from prism_core.retrieve.retriever import Ranking
+from prism_core.results import Hit, Position, Retrieval
+from prism_core.retrieve.retriever import Candidates, Ranking
 from prism_core.types import MemoryUnit
 
 MAX_PACKED = 200
@@ -27,11 +27,9 @@ class Selection:
     def retrieval(self, ranking: Ranking, position: Position, degraded: Sequence[str]) -> Retrieval:
         """The result of a search."""
         ranks = {unit.id: rank for rank, unit in enumerate(self.units)}
-        candidates = ranking.candidates(ranks, self.reasons)
-        found: dict[str, tuple[int, Candidate]] = {
-            candidate.unit_id: (place, candidate) for place, candidate in enumerate(candidates) if candidate.kept
-        }
-        hits = [Hit(unit, found[unit.id][1], ranking.confidence(found[unit.id][0])) for unit in self.units]
+        places = {unit_id: place for place, unit_id in enumerate(ranking.ids) if unit_id in ranks}
+        candidates = Candidates(ranking, ranks, self.reasons)
+        hits = [Hit(unit, candidates[places[unit.id]], ranking.confidence(places[unit.id])) for unit in self.units]
         return Retrieval(
             query=ranking.query,
             hits=tuple(hits),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,30 +83,50 @@ class Ranking:
             return Confidence.LOW
         return Confidence.HIGH if self.sure[self.order[place]] else Confidence.MEDIUM
 
-    def candidates(self, ranks: Mapping[str, int], reasons: Mapping[str, str]) -> tuple[Candidate, ...]:
-        """The candidates, best first.
+    def candidate(self, place: int, rank: int | None, reason: str) -> Candidate:
+        """The candidate at a place of the order.
 
         Args:
-            ranks: place in the result, by id of the units that are returned.
-            reasons: why the others are left out, by unit id.
+            place: 0-based, below the number of candidates.
+            rank: its place in the result; None when it is not returned.
+            reason: why it is left out; when it is returned its merits are named instead.
         """
-        signals = _transposed(self.scored.signals)
-        objectives = _transposed(self.scored.objectives)
-        scores, fronts = self.scored.score.tolist(), self.fronts.tolist()
-        return tuple(
-            Candidate(
-                unit_id=unit_id,
-                channels=self.channels[place],
-                signals=signals[place],
-                objectives=objectives[place],
-                score=scores[place],
-                front=fronts[place] if fronts[place] >= 0 else None,
-                tokens=self.tokens[place],
-                rank=ranks.get(unit_id),
-                reason=_merits(objectives[place]) if unit_id in ranks else reasons.get(unit_id, "ranked lower"),
-            )
-            for unit_id, place in zip(self.ids, self.order.tolist(), strict=True)
+        row = self.order[place]
+        objectives = {name: float(values[row]) for name, values in self.scored.objectives.items()}
+        return Candidate(
+            unit_id=self.ids[place],
+            channels=self.channels[row],
+            signals={name: float(values[row]) for name, values in self.scored.signals.items()},
+            objectives=objectives,
+            score=self.score(place),
+            front=int(self.fronts[row]) if self.fronts[row] >= 0 else None,
+            tokens=self.tokens[row],
+            rank=rank,
+            reason=reason if rank is None else _merits(objectives),
         )
+
+
+class Candidates(Sequence[Candidate]):
+    """The candidates of a ranking, best first, each put together when it is looked at."""
+
+    def __init__(self, ranking: Ranking, ranks: Mapping[str, int], reasons: Mapping[str, str]) -> None:
+        self._ranking = ranking
+        self._ranks = ranks
+        self._reasons = reasons
+
+    def __len__(self) -> int:
+        return len(self._ranking.ids)
+
+    @overload
+    def __getitem__(self, place: int) -> Candidate: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Candidate]: ...
+    def __getitem__(self, place: int | slice) -> Candidate | Sequence[Candidate]:
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(len(self)))]
+        unit_id = self._ranking.ids[place]
+        reason = self._reasons.get(unit_id, "ranked lower")
+        return self._ranking.candidate(place % len(self), self._ranks.get(unit_id), reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,11 +205,6 @@ def _closeness(evidence: Evidence) -> tuple[FloatArray, FloatArray]:
     if evidence.vector is None:
         return coverage, np.zeros(len(evidence.rows), dtype=np.float32)
     return coverage, evidence.view.similarities(evidence.vector, evidence.rows)
-
-
-def _transposed(columns: Mapping[str, FloatArray]) -> list[dict[str, float]]:
-    rows = zip(*(values.tolist() for values in columns.values()), strict=True)
-    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def _merits(objectives: Mapping[str, float]) -> str:

@@ -259,8 +259,10 @@ class SqlLedger:
         """
         now = utc(now, "now")
         with self._database.writing("lease inbox items") as connection:
-            scope_id, _ = writer.locked_scope(connection, scope, now=now)
-            return inbox.lease(connection, scope_id, owner=owner, now=now, seconds=seconds, limit=max(limit, 0))
+            found = writer.find_scope(connection, scope)
+            if found is None:
+                return []
+            return inbox.lease(connection, found[0], owner=owner, now=now, seconds=seconds, limit=max(limit, 0))
 
     def receipt(self, scope: Scope, receipt_id: str) -> Receipt:
         """A receipt that was given out.

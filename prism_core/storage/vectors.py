@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from uuid import uuid4
 
 import numpy as np
 
@@ -27,12 +28,13 @@ class ExactIndex:
     def __init__(self) -> None:
         self._scopes: dict[Scope, _Matrix] = {}
         self._lock = threading.Lock()
+        self._id = f"exact-{uuid4().hex}"
         self._closed = False
 
     @property
     def id(self) -> str:
         """Names this filling of the index; it lives as long as the process."""
-        return f"exact-{id(self)}"
+        return self._id
 
     @property
     def nbytes(self) -> int:
@@ -78,9 +80,12 @@ class ExactIndex:
         """
         self._check_open("search")
         check_k(k)
-        scores = self.scores(scope, vector)
-        ids = self.row_ids(scope)
-        return [(ids[row], float(scores[row])) for row in _best(scores, k)]
+        query = checked_query(vector)
+        matrix = self._scopes.get(scope)
+        if matrix is None:
+            return []
+        scores = matrix.scores(query)
+        return [(matrix.ids[row], float(scores[row])) for row in _best(scores, k)]
 
     def scores(self, scope: Scope, vector: FloatArray) -> FloatArray:
         """The cosine similarity of every vector of a scope.
@@ -99,13 +104,7 @@ class ExactIndex:
         self._check_open("scores")
         query = checked_query(vector)
         matrix = self._scopes.get(scope)
-        if matrix is None:
-            return _NO_ROWS
-        rows = matrix.filled
-        if query.shape[0] != rows.shape[1]:
-            raise DimensionMismatchError(rows.shape[1], query.shape[0])
-        scores: FloatArray = np.clip(rows @ query, -1.0, 1.0)
-        return scores
+        return _NO_ROWS if matrix is None else matrix.scores(query)
 
     def row_ids(self, scope: Scope) -> Sequence[str]:
         """The unit ids of a scope by row; grows as vectors come in, do not change it."""
@@ -199,6 +198,13 @@ class _Matrix:
         # A later row of a repeated id overwrites an earlier one: assignment by index goes in order.
         self.rows[[self.row_of[unit_id] for unit_id in ids]] = vectors
         self.filled = self.rows[: len(self.ids)]
+
+    def scores(self, query: FloatArray) -> FloatArray:
+        rows = self.filled
+        if query.shape[0] != rows.shape[1]:
+            raise DimensionMismatchError(rows.shape[1], query.shape[0])
+        scores: FloatArray = np.clip(rows @ query, -1.0, 1.0)
+        return scores
 
     def _grow(self, needed: int) -> None:
         if needed <= len(self.rows):

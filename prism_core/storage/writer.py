@@ -66,16 +66,22 @@ _TAKE_OFF_INBOX = Prepared(
 )
 
 
+def find_scope(connection: Connection, scope: Scope) -> tuple[int, Position] | None:
+    """A scope's row id and head; None for a scope that was never written."""
+    rows = _HEAD.query(connection, {"key": scope_key(scope)})
+    for scope_id, seq, epoch in rows:
+        return scope_id, Position(seq, epoch)
+    return None
+
+
 def locked_scope(connection: Connection, scope: Scope, *, now: datetime) -> tuple[int, Position]:
     """A scope's row id and head, inside a write transaction; a new scope is added."""
-    key = scope_key(scope)
-    rows = _HEAD.query(connection, {"key": key})
-    if not rows:
-        values = {"id": None, "key": key, "seq": 0, "epoch": 0, "created_at": codec.instant(now)}
-        _ADD_SCOPE.run_all(connection, [values])
-        rows = _HEAD.query(connection, {"key": key})
-    scope_id, seq, epoch = rows[0]
-    return scope_id, Position(seq, epoch)
+    found = find_scope(connection, scope)
+    if found is not None:
+        return found
+    values = {"id": None, "key": scope_key(scope), "seq": 0, "epoch": 0, "created_at": codec.instant(now)}
+    _ADD_SCOPE.run_all(connection, [values])
+    return locked_scope(connection, scope, now=now)
 
 
 def store_receipts(connection: Connection, scope_id: int, receipts: Sequence[Receipt]) -> None:

@@ -255,6 +255,7 @@ class LedgerContract:
         assert (ledger.log(BOB), ledger.log(BOB, unit_id="u1")) == ([], [])
         assert (ledger.stats(BOB).units, ledger.stats(BOB).inbox) == (0, 0)
         assert ledger.lease(BOB, owner="w", now=START, seconds=9, limit=9) == []
+        assert ledger.scopes() == [ALICE]
         with pytest.raises(UnknownUnitError):
             ledger.units(BOB, ["u1"])
         with pytest.raises(UnknownReceiptError):

@@ -5,16 +5,13 @@ import numpy as np
 import pytest
 
 from prism_core.changes import FloatArray
-from prism_core.context import ContextBuilder
 from prism_core.evaluation import baselines
-from prism_core.evaluation.baselines import Baseline, IdentifierList, Score, Shelf, character_terms
+from prism_core.evaluation.baselines import Baseline, Score, Shelf, character_terms
 from prism_core.evaluation.datasets import Item
-from prism_core.evaluation.systems import Ask, whole_identifiers
-from prism_core.text import O200kCounter
+from prism_core.evaluation.systems import Ask
 from prism_core.types import Event
 
 NOON = datetime(2026, 5, 20, 12, tzinfo=UTC)
-COUNTER = O200kCounter()
 
 
 class WordEmbedder:
@@ -90,46 +87,6 @@ def test_rows_that_are_told_the_run_stay_in_it() -> None:
     assert order(baselines.run_bm25, Ask("tea", run="r1"), *items) == ["r1#0", "r1#2"]
 
 
-def test_the_oracle_takes_the_most_new_values_per_token() -> None:
-    items = [
-        item("r#0", "ABC1 DEF2 " + "and much more talk about nothing at all " * 5),
-        item("r#1", "ABC1"),
-        item("r#2", "ABC1 again"),
-        item("r#3", "xDEF2"),
-        item("s#0", "ABC1 DEF2"),
-    ]
-    ask = Ask("?", run="r", needed=frozenset({"ABC1", "DEF2"}))
-    assert order(baselines.oracle(COUNTER), ask, *items) == ["r#1", "r#0"]
-
-
-def test_the_identifier_list_is_cut_at_the_budget_newest_first() -> None:
-    builder = ContextBuilder(COUNTER)
-    system = IdentifierList(Shelf(), builder)
-    system.add([item("r#0", "OLD1234 talk"), item("r#1", "NEW1234 more"), item("s#0", "FOREIGN1")])
-    ranking = system.search(Ask("?", budgets=(1, 30, 200), run="r"))
-    assert ranking.units == ()
-    assert ranking.contexts[1].text == ""
-    full = ranking.contexts[200].text
-    assert full.index("NEW1234") < full.index("OLD1234")
-    assert "talk" not in full
-    assert "FOREIGN1" not in full
-    narrow = max(budget for budget in range(1, 60) if "OLD1234" not in _list(system, budget))
-    assert "NEW1234" in _list(system, narrow)
-    assert all(context.tokens <= budget for budget, context in ranking.contexts.items())
-
-
-def _list(system: IdentifierList, budget: int) -> str:
-    return system.search(Ask("?", budgets=(budget,), run="r")).contexts[budget].text
-
-
 def test_an_empty_shelf_answers_nothing() -> None:
     for score in (baselines.bm25, baselines.dense, baselines.rrf, baselines.score_sum, baselines.recency):
         assert Baseline(Shelf(WordEmbedder()), score).search(Ask("tea", run="r")).units == []
-
-
-def test_identifiers_that_are_parts_of_an_earlier_one_are_not_listed_again() -> None:
-    assert whole_identifiers("write to mia.li3818@example.com about HAT136 and HAT1") == (
-        "mia.li3818@example.com",
-        "HAT136",
-        "HAT1",
-    )

@@ -1,0 +1,38 @@
+import numpy as np
+
+from prism_core.embed import MiniLMEmbedder
+from prism_core.encode.importance import importance_of
+from prism_core.encode.tag import MAX_LABELS, RuleTagger
+from prism_core.encode.taxonomy import IntentTaxonomy
+from prism_core.types import Event, Kind, Outcome
+
+TAGGER = RuleTagger(IntentTaxonomy.default())
+
+
+def test_actions_and_words_give_labels() -> None:
+    assert TAGGER.tag("search_direct_flight({})", action_type="search_direct_flight")[0] == "search"
+    assert "buy" in TAGGER.tag("book_reservation({})", action_type="book_reservation")
+    assert "preference" in TAGGER.tag("I really love jazz")
+    assert "compare" in TAGGER.tag("请比较这两篇论文")
+    assert TAGGER.tag("zzz qqq") == ()
+    assert len(TAGGER.tag("plan search read analyse compare decide write")) == MAX_LABELS
+
+
+def test_without_a_cue_the_nearest_description_counts() -> None:
+    embedder = MiniLMEmbedder()
+    tagger = RuleTagger(IntentTaxonomy.default(), embedder)
+    text = "Jogging before breakfast helps with insomnia and meals."
+    assert tagger.tag(text, vector=embedder.embed_query(text)) == ("health",)
+    similarities = tagger.similarities(embedder.embed_query(text))
+    assert set(similarities) == {label.name for label in IntentTaxonomy.default().labels}
+    assert TAGGER.similarities(np.ones(3, dtype=np.float32)) == {}
+
+
+def test_importance_follows_what_was_said_and_how_it_ended() -> None:
+    said = Event(observation="Please remember that my budget is 800 euros, never more")
+    talk = Event(observation="ok")
+    step = Event(kind=Kind.STEP, action="run()", observation="Error: x", outcome=Outcome.FAILURE)
+    assert importance_of(said, ("constraint",)) == 1.0
+    assert importance_of(talk, ()) == 0.0
+    assert importance_of(talk, ()) < importance_of(step.model_copy(update={"outcome": Outcome.SUCCESS}), ())
+    assert importance_of(step, ()) == 0.75

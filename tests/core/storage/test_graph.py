@@ -1,0 +1,65 @@
+import pytest
+
+from prism_core.errors import CausalCycleError
+from prism_core.storage.graph import ScopeGraph
+from prism_core.types import Link, Relation
+
+
+def graph(*edges: tuple[str, str, Relation]) -> ScopeGraph:
+    built = ScopeGraph()
+    for source, target, relation in edges:
+        for node in (source, target):
+            built.add_unit(node)
+        built.add_link(Link(source=source, target=target, relation=relation))
+    return built
+
+
+CHAIN = (
+    ("a", "b", Relation.FOLLOWS),
+    ("b", "c", Relation.FOLLOWS),
+    ("a", "c", Relation.REQUIRES),
+    ("c", "d", Relation.CAUSES),
+)
+
+
+def test_walks_follow_only_the_relations_asked_for() -> None:
+    built = graph(*CHAIN)
+    assert [item.unit_id for item in built.ancestors("d", {Relation.CAUSES, Relation.REQUIRES}, depth=5)] == ["c", "a"]
+    assert [item.unit_id for item in built.ancestors("d", {Relation.FOLLOWS}, depth=5)] == []
+    assert {item.unit_id for item in built.descendants("a", set(Relation), depth=5)} == {"b", "c", "d"}
+
+
+def test_walks_stop_at_their_depth_and_name_the_telling_link() -> None:
+    built = graph(*CHAIN, ("b", "c", Relation.CAUSES))
+    reached = list(built.ancestors("c", set(Relation), depth=1))
+    assert {item.unit_id: item.depth for item in reached} == {"a": 1, "b": 1}
+    via = {item.unit_id: item.link.relation for item in reached if item.link}
+    assert via == {"a": Relation.REQUIRES, "b": Relation.CAUSES}
+
+
+def test_distances_are_the_cheapest_typed_paths_in_either_direction() -> None:
+    costs = {Relation.FOLLOWS: 1.0, Relation.REQUIRES: 0.5, Relation.CAUSES: 0.5}
+    built = graph(*CHAIN, ("d", "e", Relation.NEAR_DUPLICATE))
+    assert built.distances("c", costs, max_nodes=10) == {"c": 0.0, "a": 0.5, "d": 0.5, "b": 1.0}
+    assert len(built.distances("c", costs, max_nodes=2)) == 2
+
+
+def test_a_link_against_the_arrow_of_time_is_refused_with_the_cycle() -> None:
+    built = graph(*CHAIN)
+    with pytest.raises(CausalCycleError, match="CAUSES link would close the cycle d -> a -> c -> d") as caught:
+        built.check_acyclic(Link(source="d", target="a", relation=Relation.CAUSES))
+    assert caught.value.cycle == ("d", "a", "c", "d")
+    with pytest.raises(CausalCycleError):
+        built.check_acyclic(Link(source="a", target="a", relation=Relation.FOLLOWS))
+    built.check_acyclic(Link(source="d", target="a", relation=Relation.RELATED))
+    built.check_acyclic(Link(source="a", target="d", relation=Relation.CAUSES))
+    assert built.is_acyclic()
+
+
+def test_the_same_link_again_replaces_its_reason() -> None:
+    built = graph(*CHAIN)
+    built.add_link(Link(source="c", target="d", relation=Relation.CAUSES, reason="because"))
+    assert built.graph.number_of_edges() == len(CHAIN)
+    (item,) = built.ancestors("d", {Relation.CAUSES}, depth=1)
+    assert item.link is not None
+    assert item.link.reason == "because"
