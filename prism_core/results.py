@@ -240,7 +240,7 @@ class LogEntry:
     Attributes:
         seq: its number in the scope.
         recorded_at: when it was committed; aware UTC.
-        kind: `unit`, `update`, `link` or `vector`.
+        kind: `unit`, `update`, `link`, `key` or `vector`.
         subject: id of the unit it concerns.
         before: the old values, for an update.
         after: the new values (update), the link (link), or what the unit started as (unit).

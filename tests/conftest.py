@@ -33,6 +33,13 @@ def memory(tmp_path: Path) -> Iterator[PrismMemory]:
         yield opened
 
 
+@pytest.fixture
+def chroma_memory(tmp_path: Path) -> Iterator[PrismMemory]:
+    """The same, with embedded Chroma for every scope: what large scopes run on."""
+    with PrismMemory.open(tmp_path / "memory", index="chroma", clock=ScriptedClock(), new_id=CountingIds()) as opened:
+        yield opened
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """The folder of benchmark data, which is not part of the project."""

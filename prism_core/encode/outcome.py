@@ -6,8 +6,9 @@ import re
 
 from prism_core.types import Outcome
 
+_WORDS = "error|failed|failure|exception|fatal|traceback|错误|失败"
 _FAILURE = re.compile(
-    r"\A\s*[\[{\"']{0,3}\s*(?:error|failed|failure|exception|fatal|traceback|错误|失败)\b(?!\"?: ?(?:null|none|false|\[\]))"
+    rf"\A\s*[\[{{\"']{{0,3}}\s*(?:{_WORDS})\b(?!\"?: ?(?:null|none|false|\[\]))"
     r"|^Traceback \(most recent call last\)"
     r"|^\w*(?:Error|Exception): "
     r"|\bexit(?:ed with)? (?:code|status):? ?[1-9]"

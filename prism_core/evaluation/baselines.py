@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from copy import copy
 from datetime import timedelta
 from functools import lru_cache
 from itertools import pairwise
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,18 +42,26 @@ class Shelf:
     def __init__(self, embedder: Embedder | None = None, analyzer: Analyzer = analyze) -> None:
         self.units: list[MemoryUnit] = []
         self.embedder = embedder
+        self._items: list[Item] = []
         self._vectors: list[FloatArray] = []
         self._index = LexicalIndex(k1=0.9, b=0.4)
         self._analyzer = analyzer
 
     def add(self, items: Sequence[Item]) -> None:
         """Put items on the shelf."""
+        self._items += items
         for item in items:
             row = len(self.units)
             self.units.append(_unit(item, row))
             self._index.put(row, _terms(self._analyzer, self.units[-1].text))
         if self.embedder is not None and items:
             self._vectors.append(self.embedder.embed_documents([unit.text for unit in self.units[-len(items) :]]))
+
+    def fork(self) -> Shelf:
+        """A shelf with the same items on it."""
+        twin = Shelf(self.embedder, self._analyzer)
+        twin.add(self._items)
+        return twin
 
     def bm25(self, text: str) -> Scores:
         """BM25 with k1 = 0.9, b = 0.4; shape (n,), 0 for units without a query term."""
@@ -95,6 +105,12 @@ class Baseline:
     def keys(self, unit_id: str) -> Sequence[str]:
         """A unit stands for the one item it was made from."""
         return (unit_id,)
+
+    def fork(self) -> Self:
+        """A copy with a shelf of its own."""
+        twin = copy(self)
+        twin.shelf = self.shelf.fork()
+        return twin
 
     def close(self) -> None:
         """Nothing is held."""

@@ -31,9 +31,9 @@ _COLUMNS = {
 }
 
 SYSTEMS: dict[str, Factory] = {
-    "prism": lambda bench, start: PrismSystem(bench.memory(start)),
-    "prism-stop": lambda bench, start: StoppingPrismSystem(bench.memory(start)),
-    "prism-lexical": lambda bench, start: PrismSystem(bench.memory(start, lexical=True)),
+    "prism": lambda bench, start: PrismSystem(bench.opener(), start),
+    "prism-stop": lambda bench, start: StoppingPrismSystem(bench.opener(), start),
+    "prism-lexical": lambda bench, start: PrismSystem(bench.opener(lexical=True), start),
     "bm25": lambda bench, start: Baseline(Shelf(), baselines.bm25),
     "bm25-char": lambda bench, start: Baseline(Shelf(analyzer=baselines.character_terms), baselines.bm25),
     "dense": lambda bench, start: Baseline(Shelf(bench.embedder), baselines.dense),

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Protocol
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Protocol, Self
 
 from prism_core.context import ContextBuilder, Packed
 from prism_core.evaluation.datasets import Item
 from prism_core.memory import PrismMemory
+from prism_core.protocols import Clock, IdFactory
 from prism_core.results import Retrieval
 from prism_core.text import identifiers
 from prism_core.types import Kind, MemoryUnit
@@ -75,15 +79,45 @@ class System(Protocol):
         """The items a returned unit stands for: several where equal ones are stored once, none if it was derived."""
         ...
 
+    def fork(self) -> Self:
+        """A system that remembers the same and goes on by itself."""
+        ...
+
     def close(self) -> None:
         """Let go of everything."""
         ...
 
 
-def ticking(start: datetime = START) -> Callable[[], datetime]:
-    """A clock that moves on by one second whenever it is asked, so that every run of an evaluation is alike."""
-    instants = _instants(start)
-    return lambda: next(instants)
+@dataclass
+class TickingClock:
+    """A clock that moves on by one second whenever it is asked, so that every run of an evaluation is alike.
+
+    Attributes:
+        now: what it answers next.
+    """
+
+    now: datetime
+
+    def __call__(self) -> datetime:
+        """The present instant."""
+        self.now += timedelta(seconds=1)
+        return self.now - timedelta(seconds=1)
+
+
+@dataclass
+class NumberedIds:
+    """Ids that are numbers.
+
+    Attributes:
+        last: the last one that was given out.
+    """
+
+    last: int = 0
+
+    def __call__(self) -> str:
+        """The next id."""
+        self.last += 1
+        return f"{self.last:08d}"
 
 
 def after(items: Sequence[Item]) -> datetime:
@@ -92,30 +126,36 @@ def after(items: Sequence[Item]) -> datetime:
     return max(times, default=START) + timedelta(minutes=1)
 
 
+Opener = Callable[[Path, Clock, IdFactory], PrismMemory]
+"""Opens the memory that lives in a directory, or makes one."""
+
+
 class PrismSystem:
-    """The memory.
+    """The memory, on disk in a folder of its own.
 
     Attributes:
-        memory: an empty memory, owned and closed by this object.
-        whole: whether an item is written as one event.
+        memory: owned and closed by this object.
     """
 
-    def __init__(self, memory: PrismMemory, *, whole: bool = False) -> None:
-        self.memory = memory
-        self.whole = whole
-        self._keys: dict[str, list[str]] = defaultdict(list)
+    def __init__(self, opener: Opener, start: datetime) -> None:
+        self._opener = opener
+        self._folder = TemporaryDirectory(prefix="prism-evaluation-")
+        self._clock = TickingClock(start)
+        self._new_id = NumberedIds()
+        self._keys: dict[str, tuple[str, ...]] = {}
         self._unit_ids: dict[str, str] = {}
         self._units: dict[str, MemoryUnit] = {}
+        self.memory = opener(self._store, self._clock, self._new_id)
 
     def add(self, items: Sequence[Item]) -> None:
         """Write the items' events in one call."""
-        pairs = [(item, event) for item in items for event in ((item.whole,) if self.whole else item.events)]
+        pairs = [(item, event) for item in items for event in item.events]
         receipts = self.memory.write_many([event for _, event in pairs], scope=SCOPE)
         for (item, _), receipt in zip(pairs, receipts, strict=True):
             if receipt.unit_id is not None:
                 self._unit_ids.setdefault(item.key, receipt.unit_id)
-                if item.key not in self._keys[receipt.unit_id]:
-                    self._keys[receipt.unit_id].append(item.key)
+                known = self._keys.get(receipt.unit_id, ())
+                self._keys[receipt.unit_id] = known if item.key in known else (*known, item.key)
         # A write may also change units that were there before.
         self._units.clear()
 
@@ -131,9 +171,25 @@ class PrismSystem:
         """The items a unit was made from."""
         return self._keys.get(unit_id, ())
 
+    def fork(self) -> Self:
+        """A copy of the store, opened."""
+        twin = copy(self)
+        twin._folder = TemporaryDirectory(prefix="prism-evaluation-")
+        # The database is at rest; of its files only the shared memory belongs to the process that has it open.
+        shutil.copytree(self._store, twin._store, ignore=shutil.ignore_patterns("*-shm"))
+        twin._clock, twin._new_id = copy(self._clock), copy(self._new_id)
+        twin._keys, twin._unit_ids, twin._units = dict(self._keys), dict(self._unit_ids), {}
+        twin.memory = self._opener(twin._store, twin._clock, twin._new_id)
+        return twin
+
     def close(self) -> None:
-        """Close the memory."""
+        """Close the memory and remove its files."""
         self.memory.close()
+        self._folder.cleanup()
+
+    @property
+    def _store(self) -> Path:
+        return Path(self._folder.name) / "store"
 
     def _warm(self, ask: Ask) -> None:
         if self.memory.embedder is not None:
@@ -181,16 +237,6 @@ class StoppingPrismSystem(PrismSystem):
         return Ranking(found.units if found else (), seconds, contexts)
 
 
-class IdentifierPrismSystem(PrismSystem):
-    """The memory's order, with every unit rendered as nothing but its identifiers."""
-
-    def _unit(self, unit_id: str) -> MemoryUnit:
-        return identifiers_only(super()._unit(unit_id))
-
-    def _pool(self, found: Retrieval) -> list[MemoryUnit]:
-        return [unit for candidate in found.candidates if (unit := self._unit(candidate.unit_id)).observation]
-
-
 def identifiers_only(unit: MemoryUnit) -> MemoryUnit:
     """A unit whose text is its identifiers; empty if it has none."""
     return bare_unit(unit, " ".join(whole_identifiers(unit.text)))
@@ -220,9 +266,3 @@ def contexts(ranking: Ranking, ask: Ask, builder: ContextBuilder) -> dict[int, P
         budget: ranking.contexts[budget] if budget in ranking.contexts else builder.pack(ranking.units, budget)
         for budget in ask.budgets
     }
-
-
-def _instants(start: datetime) -> Iterator[datetime]:
-    while True:
-        yield start
-        start += timedelta(seconds=1)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Literal
@@ -18,9 +20,11 @@ from prism_core.evaluation.needs import OLD, Need, needs, stands
 from prism_core.evaluation.parallel import Task, run_tasks
 from prism_core.evaluation.references import IdentifierList, Oracle
 from prism_core.evaluation.report import Outcome, Report, summarize
-from prism_core.evaluation.systems import START, Ask, IdentifierPrismSystem, PrismSystem, System, contexts
-from prism_core.evaluation.workbench import Factory, choose, workbench
+from prism_core.evaluation.systems import START, Ask, PrismSystem, Ranking, System, contexts, identifiers_only
+from prism_core.evaluation.workbench import Factory, Workbench, choose, workbench
+from prism_core.types import MemoryUnit
 
+Outcomes = list[Outcome]
 BUDGETS = (150, 300, 600, 1200)
 """Token budgets contexts are made for."""
 ACTIVE_STEPS = 3
@@ -35,17 +39,34 @@ _TITLES: dict[Variant, str] = {
 VARIANTS: tuple[Variant, ...] = tuple(_TITLES)
 """Plain; the task is named in the query; sibling trials left out; nothing says which run a step belongs to."""
 Tasks = Literal["all", "even", "odd"]
-_RUNS_PER_TASK = 5
 
-SYSTEMS: dict[str, Factory] = {
-    "prism": lambda bench, start: PrismSystem(bench.memory(start)),
-    "prism-ids": lambda bench, start: IdentifierPrismSystem(bench.memory(start)),
-    "all-ids": lambda bench, start: IdentifierList(Shelf(), bench.builder),
-    "oracle": lambda bench, start: Oracle(Shelf(), bench.builder),
-    "bm25": lambda bench, start: Baseline(Shelf(), baselines.bm25),
-    "dense": lambda bench, start: Baseline(Shelf(bench.embedder), baselines.dense),
-    "scoped-bm25": lambda bench, start: Baseline(Shelf(), baselines.run_bm25),
-    "recency": lambda bench, start: Baseline(Shelf(), baselines.run_recency),
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A system that can be asked.
+
+    Attributes:
+        make: makes it, empty; entries that share it are asked once.
+        render: what a returned unit is shown as; itself when None.
+    """
+
+    make: Factory
+    render: Callable[[MemoryUnit], MemoryUnit] | None = None
+
+
+def _prism(bench: Workbench, start: datetime) -> System:
+    return PrismSystem(bench.opener(index="exact"), start)
+
+
+SYSTEMS: dict[str, Entry] = {
+    "prism": Entry(_prism),
+    "prism-ids": Entry(_prism, identifiers_only),
+    "all-ids": Entry(lambda bench, start: IdentifierList(Shelf(), bench.builder)),
+    "oracle": Entry(lambda bench, start: Oracle(Shelf(), bench.builder)),
+    "bm25": Entry(lambda bench, start: Baseline(Shelf(), baselines.bm25)),
+    "dense": Entry(lambda bench, start: Baseline(Shelf(bench.embedder), baselines.dense)),
+    "scoped-bm25": Entry(lambda bench, start: Baseline(Shelf(), baselines.run_bm25)),
+    "recency": Entry(lambda bench, start: Baseline(Shelf(), baselines.run_recency)),
 }
 """Every system that can be asked, by name; `all-ids`, `oracle`, `scoped-bm25` and `recency` are told which run asks."""
 
@@ -84,54 +105,71 @@ def run_traces(
         if variant not in VARIANTS:
             raise QueryError("variants", variant, f"choose from {VARIANTS}")
     runs = _loaded(str(path))
-    asking = [run.id for run in runs if tasks == "all" or tasks == _parity(run)][:limit]
+    asking = [run for run in runs if tasks == "all" or tasks == _parity(run)][:limit]
+    asking = [run for run in asking if needs(run)]
     vectors = _vectors(runs) if jobs > 1 and _NEEDS_VECTORS.intersection(names) else None
     outcomes = run_tasks(_plan(str(path), names, variants, asking), jobs=jobs, title="asking", vectors=vectors)
     return Report(str(path), summarize(outcomes, names), _tables(variants), _NOTES)
 
 
-def evaluate_runs(path: str, name: str, variants: Sequence[Variant], run_ids: Sequence[str]) -> list[Outcome]:
+def evaluate_siblings(path: str, names: Sequence[str], variants: Sequence[Variant], run_ids: Sequence[str]) -> Outcomes:
     """For each of these runs: a store with all other runs complete, and this run written step by step.
 
     Args:
         path: the file.
-        name: the system.
-        variants: plain and told, which ask the same store, or own.
-        run_ids: the runs that ask.
+        names: systems that share a store.
+        variants: any but blind.
+        run_ids: runs with an equal task; those of the file that are not named do not ask.
     """
-    runs, outcomes = _loaded(path), list[Outcome]()
-    for run in runs:
-        if run.id not in run_ids:
-            continue
-        system = SYSTEMS[name](workbench(), START)
-        system.add([step.item for other in runs if _remembered(other, run, variants) for step in other.steps])
-        calls = {need.step: need for need in needs(run)}
-        for position, step in enumerate(run.steps[: max(calls, default=-1) + 1]):
-            if position in calls:
-                outcomes += [_outcome(name, system, run, calls[position], variant) for variant in variants]
-            system.add([step.item])
-        system.close()
+    runs = _loaded(path)
+    asking = [run for run in runs if run.id in run_ids]
+    siblings = [run for run in runs if run in asking or (run.task is not None and run.task == asking[0].task)]
+    base = SYSTEMS[names[0]].make(workbench(), START)
+    base.add([step.item for run in runs if run not in siblings for step in run.steps])
+    same_store: list[Variant] = [variant for variant in variants if variant in ("", "told")]
+    outcomes: Outcomes = []
+    for run in asking:
+        if "own" in variants:
+            outcomes += _step_by_step(base.fork(), names, ["own"], run)
+        if same_store:
+            store = base.fork()
+            store.add([step.item for other in siblings if other is not run for step in other.steps])
+            outcomes += _step_by_step(store, names, same_store, run)
+    base.close()
     return outcomes
 
 
-def evaluate_interleaved(path: str, name: str, run_ids: Sequence[str]) -> list[Outcome]:
+def _step_by_step(store: System, names: Sequence[str], variants: Sequence[Variant], run: TraceRun) -> Outcomes:
+    calls = {need.step: need for need in needs(run)}
+    outcomes: Outcomes = []
+    for position in range(max(calls) + 1):
+        if position in calls:
+            for variant in variants:
+                outcomes += _outcomes(store, names, run, calls[position], variant)
+        store.add([run.steps[position].item])
+    store.close()
+    return outcomes
+
+
+def evaluate_interleaved(path: str, names: Sequence[str], run_ids: Sequence[str]) -> Outcomes:
     """One store for all runs: in every round each run writes its next step, in the order of the file.
 
     Args:
         path: the file.
-        name: the system.
+        names: systems that share a store.
         run_ids: the runs that ask.
     """
-    runs, outcomes = _loaded(path), list[Outcome]()
+    runs = _loaded(path)
     calls = {(run.id, need.step): need for run in runs if run.id in run_ids for need in needs(run)}
-    system = SYSTEMS[name](workbench(), START)
+    store = SYSTEMS[names[0]].make(workbench(), START)
+    outcomes: Outcomes = []
     for position in range(max(len(run.steps) for run in runs)):
         for run in runs:
+            if (run.id, position) in calls:
+                outcomes += _outcomes(store, names, run, calls[run.id, position], "blind")
             if position < len(run.steps):
-                if (run.id, position) in calls:
-                    outcomes.append(_outcome(name, system, run, calls[run.id, position], "blind"))
-                system.add([anonymous(run.steps[position])])
-    system.close()
+                store.add([anonymous(run.steps[position])])
+    store.close()
     return outcomes
 
 
@@ -145,15 +183,20 @@ def _vectors(runs: Sequence[TraceRun]) -> dict[str, FloatArray]:
     return dict(zip(texts, workbench().embedder.embed_documents(texts), strict=True))
 
 
-def _plan(path: str, names: Sequence[str], variants: Sequence[Variant], run_ids: Sequence[str]) -> list[Task]:
-    same_store = [variant for variant in variants if variant in ("", "told")]
-    chunks = [run_ids[start : start + _RUNS_PER_TASK] for start in range(0, len(run_ids), _RUNS_PER_TASK)]
-    plan: list[Task] = []
+def _plan(path: str, names: Sequence[str], variants: Sequence[Variant], asking: Sequence[TraceRun]) -> list[Task]:
+    families: dict[Factory, list[str]] = {}
     for name in names:
-        if "blind" in variants and run_ids:
-            plan.append(partial(evaluate_interleaved, path, name, run_ids))
-        for asked in (same_store, [variant for variant in variants if variant == "own"]):
-            plan += [partial(evaluate_runs, path, name, asked, chunk) for chunk in chunks if asked]
+        families.setdefault(SYSTEMS[name].make, []).append(name)
+    siblings: dict[str, list[str]] = {}
+    for run in asking:
+        siblings.setdefault(run.id if run.task is None else f"task {run.task}", []).append(run.id)
+    apart = [variant for variant in variants if variant != "blind"]
+    plan: list[Task] = []
+    for family in families.values():
+        if "blind" in variants and asking:
+            plan.append(partial(evaluate_interleaved, path, family, [run.id for run in asking]))
+        if apart:
+            plan += [partial(evaluate_siblings, path, family, apart, run_ids) for run_ids in siblings.values()]
     return plan
 
 
@@ -163,12 +206,8 @@ def _parity(run: TraceRun) -> Tasks:
     return "odd" if run.task % 2 else "even"
 
 
-def _remembered(other: TraceRun, run: TraceRun, variants: Sequence[Variant]) -> bool:
-    sibling = other.task is not None and other.task == run.task
-    return other is not run and not (sibling and "own" in variants)
-
-
-def _outcome(name: str, system: System, run: TraceRun, need: Need, variant: Variant) -> Outcome:
+def _outcomes(store: System, names: Sequence[str], run: TraceRun, need: Need, variant: Variant) -> Outcomes:
+    """Ask once, and show the answer as every one of the systems does."""
     recent = run.steps[max(0, need.step - ACTIVE_STEPS) : need.step]
     ask = Ask(
         need.question,
@@ -178,20 +217,34 @@ def _outcome(name: str, system: System, run: TraceRun, need: Need, variant: Vari
         run=run.id,
         needed=need.values,
     )
-    ranking = system.search(ask)
-    suffix = f"_{variant}" if variant else ""
+    ranking = store.search(ask)
+    counts = {"n_calls": 1, "n_values": len(need.values), "n_old_calls": int(bool(need.old))}
+    outcomes: Outcomes = []
+    for name in names:
+        shown = _rendered(ranking, SYSTEMS[name].render)
+        values = _shares(shown, ask, store, run, need, f"_{variant}" if variant else "")
+        outcomes.append(Outcome(name, f"{run.id}#{need.step}", need.tool, values, counts, ranking.seconds))
+    return outcomes
+
+
+def _rendered(ranking: Ranking, render: Callable[[MemoryUnit], MemoryUnit] | None) -> Ranking:
+    if render is None:
+        return ranking
+    return Ranking([unit for unit in map(render, ranking.units) if unit.text], ranking.seconds)
+
+
+def _shares(ranking: Ranking, ask: Ask, store: System, run: TraceRun, need: Need, suffix: str) -> dict[str, float]:
     values: dict[str, float] = {}
     for budget, block in contexts(ranking, ask, workbench().builder).items():
         found = {"arg_coverage": {value for value in need.values if stands(value, block.text)}}
         # A context without units of its own, such as a list of identifiers, has no sources.
         if ranking.units or not ranking.contexts:
-            found["source_recall"] = _sourced(block, system, run, need.values)
+            found["source_recall"] = _sourced(block, store, run, need.values)
         for key, brought in found.items():
             values[f"{key}{suffix}@{budget}t"] = share(brought, need.values)
             if need.old:
                 values[f"old_{key}{suffix}@{budget}t"] = share(brought, need.old)
-    counts = {"n_calls": 1, "n_values": len(need.values), "n_old_calls": int(bool(need.old))}
-    return Outcome(name, f"{run.id}#{need.step}", need.tool, values, counts, ranking.seconds)
+    return values
 
 
 def _sourced(block: Packed, system: System, run: TraceRun, wanted: Iterable[str]) -> set[str]:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from itertools import count
+from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -14,9 +15,9 @@ from prism_core.changes import FloatArray
 from prism_core.context import ContextBuilder
 from prism_core.embed import CachedEmbedder, MiniLMEmbedder
 from prism_core.errors import QueryError
-from prism_core.evaluation.systems import System, ticking
+from prism_core.evaluation.systems import Opener, System
 from prism_core.memory import PrismMemory
-from prism_core.protocols import Embedder
+from prism_core.protocols import Clock, Embedder, IdFactory
 from prism_core.text import O200kCounter
 
 
@@ -67,15 +68,16 @@ class Workbench:
     counter: O200kCounter
     builder: ContextBuilder
 
-    def memory(self, start: datetime, *, lexical: bool = False) -> PrismMemory:
-        """An empty memory whose clock and ids are the same in every run."""
-        numbers = count(1)
-        return PrismMemory.open(
-            ":memory:",
-            embedder=None if lexical else self.embedder,
-            clock=ticking(start),
-            new_id=lambda: f"{next(numbers):08d}",
-        )
+    def opener(self, *, lexical: bool = False, index: Literal["auto", "exact"] = "auto") -> Opener:
+        """Opens memories that share this embedder and counter."""
+
+        def open_memory(path: Path, clock: Clock, new_id: IdFactory) -> PrismMemory:
+            embedder = None if lexical else self.embedder
+            return PrismMemory.open(
+                path, embedder=embedder, index=index, counter=self.counter, clock=clock, new_id=new_id
+            )
+
+        return open_memory
 
 
 _REMEMBERED = 1 << 16
@@ -103,7 +105,7 @@ def _known_vectors() -> KnownVectors:
     return KnownVectors(MiniLMEmbedder())
 
 
-def choose(names: Sequence[str], known: Mapping[str, Factory]) -> list[str]:
+def choose(names: Sequence[str], known: Mapping[str, object]) -> list[str]:
     """The systems asked for, each once.
 
     Raises:

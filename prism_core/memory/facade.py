@@ -114,7 +114,7 @@ class PrismMemory:
         if isinstance(index, str):
             lazy, choice = lazy_index(store, index)
         else:
-            lazy, choice = None, IndexChoice(lambda: index, 1)
+            lazy, choice = None, IndexChoice(lambda: index, from_size=1)
         used = CachedEmbedder(MiniLMEmbedder()) if embedder == "default" else _cached(embedder)
         tagger = RuleTagger(IntentTaxonomy.default(), used)
         builder = ContextBuilder(counter or O200kCounter())
@@ -415,6 +415,8 @@ class PrismMemory:
         with state.lock:
             state.catch_up()
             ranking = self._retriever.rank(query, state, vector, at_least=at_least)
+        if state.vectors.lost:
+            return self._rank(scope, query, at_least=at_least)
         return state, ranking, notes
 
     def _within(self, scope: Scope, query: IntentQuery, budget: int, k: int | None) -> Context:

@@ -9,8 +9,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Literal, Self
 
-from prism_core.errors import IndexLockedError, StoreUrlError
+from prism_core.errors import IndexFailedError, IndexLockedError, StoreUrlError
 from prism_core.protocols import VectorIndex
+from prism_core.storage.chroma import ChromaIndex
 from prism_core.storage.dense import IndexChoice
 
 IndexKind = Literal["auto", "chroma", "exact"]
@@ -76,15 +77,19 @@ class LazyIndex:
 
     def open(self) -> VectorIndex | None:
         """The index; None when another process owns it, and exact search has to do."""
-        from prism_core.storage.chroma import ChromaIndex  # noqa: PLC0415
-
         with self._lock:
             if self._index is None and not self.note:
                 try:
                     self._index = ChromaIndex.open(self.directory)
-                except IndexLockedError as error:
+                except (IndexLockedError, IndexFailedError) as error:
                     self.note = f"exact search answers: {error}"
             return self._index
+
+    def give_up(self, reason: str) -> None:
+        """Stop using it until the store is opened again; it is then filled anew from the ledger."""
+        with self._lock:
+            self.note = f"exact search answers: {reason}"
+            self._index = None
 
     def close(self) -> None:
         """Close it, if it was opened."""
@@ -95,7 +100,7 @@ class LazyIndex:
 
     def choice(self, from_size: int) -> IndexChoice:
         """This index, for scopes of at least that many vectors."""
-        return IndexChoice(self.open, from_size)
+        return IndexChoice(self.open, self.give_up, from_size)
 
 
 def lazy_index(store: Store, kind: IndexKind) -> tuple[LazyIndex | None, IndexChoice]:

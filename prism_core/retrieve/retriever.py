@@ -75,7 +75,7 @@ class Ranking:
 
     def size(self, place: int) -> int:
         """Tokens of the candidate at a place of the order."""
-        return self.tokens[self.order[place]]
+        return self.tokens[int(self.order[place])]
 
     def confidence(self, place: int) -> Confidence:
         """How far the candidate at a place of the order deserves to be believed."""

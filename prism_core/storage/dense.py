@@ -14,6 +14,7 @@ from itertools import islice
 import numpy as np
 
 from prism_core.changes import FloatArray
+from prism_core.errors import IndexFailedError
 from prism_core.protocols import Ledger, VectorIndex
 from prism_core.results import Position
 from prism_core.storage.vectors import ExactIndex
@@ -28,11 +29,13 @@ class IndexChoice:
 
     Attributes:
         open: answers the index, opening it at the first call; None when there is none to be had.
+        give_up: called with the reason when the index failed; `open` answers None from then on.
         from_size: number of vectors from which a scope is worth an index.
         batch: number of vectors handed to the index at once.
     """
 
     open: Callable[[], VectorIndex | None] = lambda: None
+    give_up: Callable[[str], None] = lambda _: None
     from_size: int = 5000
     batch: int = 64
 
@@ -42,6 +45,8 @@ class VectorProjection:
 
     Attributes:
         pending: ids of units that wait to be embedded.
+        followed: the position up to which the index holds the vectors; the tail holds what came later.
+        lost: whether the index failed, so that its part is missing until the scope is loaded again.
     """
 
     def __init__(self, scope: Scope, ledger: Ledger, choice: IndexChoice) -> None:
@@ -55,6 +60,7 @@ class VectorProjection:
         self._scored: tuple[FloatArray, FloatArray] | None = None
         self._position = Position()
         self.pending: dict[str, None] = {}
+        self.lost = False
         self.followed = self._noted()
 
     @property
@@ -87,14 +93,11 @@ class VectorProjection:
         base = self._base = self._base or self._choice.open()
         if base is None:
             return
-        left = len(self._due) if limit is None else min(limit, len(self._due))
-        while left > 0:
-            ids = list(islice(self._due, min(left, _BATCH)))
-            vectors = self._tail.vectors_of(self._scope, ids)
-            base.upsert(self._scope, ids, np.stack([vectors[unit_id] for unit_id in ids]))
-            for unit_id in ids:
-                del self._due[unit_id]
-            left -= len(ids)
+        try:
+            self._write_due(base, len(self._due) if limit is None else min(limit, len(self._due)))
+        except IndexFailedError as error:
+            self._lose(error)
+            return
         if not self._due:
             self._ledger.note_index_position(base.id, self._scope, self._position)
             self.followed = self._position
@@ -102,15 +105,36 @@ class VectorProjection:
             self._tail_rows.clear()
             self._scored = None
 
+    def _write_due(self, base: VectorIndex, left: int) -> None:
+        while left > 0:
+            ids = list(islice(self._due, min(left, _BATCH)))
+            vectors = self._tail.vectors_of(self._scope, ids)
+            base.upsert(self._scope, ids, np.stack([vectors[unit_id] for unit_id in ids]))
+            for unit_id in ids:
+                del self._due[unit_id]
+            left -= len(ids)
+
+    def _lose(self, error: IndexFailedError) -> None:
+        self._choice.give_up(str(error))
+        self._base = None
+        self.lost = True
+
     def nearest(self, vector: FloatArray, k: int) -> list[str]:
         """Ids of the units nearest to a vector, best first by exact similarity."""
         found = {unit_id: None for unit_id, _ in self._tail.search(self._scope, vector, k)}
-        if self._base is not None and self.followed.seq:
-            for unit_id, _ in self._base.search(self._scope, vector, k):
-                found[unit_id] = None
+        found |= dict.fromkeys(self._proposed(vector, k))
         ids = [unit_id for unit_id in found if unit_id not in self.pending]
         scores = self.similarities(vector, ids)
-        return [ids[place] for place in np.argsort(-scores, kind="stable")[:k]]
+        return [ids[place] for place in np.argsort(-scores, kind="stable")[:k].tolist()]
+
+    def _proposed(self, vector: FloatArray, k: int) -> list[str]:
+        if self._base is None or not self.followed.seq:
+            return []
+        try:
+            return [unit_id for unit_id, _ in self._base.search(self._scope, vector, k)]
+        except IndexFailedError as error:
+            self._lose(error)
+            return []
 
     def similarities(self, vector: FloatArray, ids: Sequence[str]) -> FloatArray:
         """Exact cosine similarity of units to a vector; 0 for those without one."""
@@ -120,8 +144,9 @@ class VectorProjection:
         if in_tail.any():
             scores[in_tail] = self._tail_scores(vector)[rows[in_tail]]
         if self.followed.seq and not in_tail.all():
-            stored = self._ledger.vectors(self._scope, [ids[place] for place in np.flatnonzero(~in_tail)])
-            places = [place for place in np.flatnonzero(~in_tail) if ids[place] in stored]
+            elsewhere = np.flatnonzero(~in_tail).tolist()
+            stored = self._ledger.vectors(self._scope, [ids[place] for place in elsewhere])
+            places = [place for place in elsewhere if ids[place] in stored]
             if places:
                 scores[places] = np.stack([stored[ids[place]] for place in places]) @ vector
         for place, unit_id in enumerate(ids if self.pending else ()):

@@ -158,7 +158,7 @@ class ScopeState:
         rows = self.columns.task_rows(task_id)
         if session_id is None:
             return rows
-        return rows[self.columns.session[rows] == self.columns.sessions.find(session_id)]
+        return np.compress(self.columns.session[rows] == self.columns.sessions.find(session_id), rows)
 
     def numbered_chain(self, *, task: int | None = None, session: int | None = None) -> IntArray:
         """Rows of the task or session of a number, in the order of time."""

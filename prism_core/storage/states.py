@@ -30,7 +30,7 @@ class ScopeStates:
         epoch = self._ledger.head(scope).epoch
         with self._lock:
             state = self._states.get(scope)
-            if state is None or state.position.epoch != epoch:
+            if state is None or state.vectors.lost or state.position.epoch != epoch:
                 vectors = VectorProjection(scope, self._ledger, self._choice)
                 state = self._states[scope] = ScopeState(scope, self._ledger, vectors)
                 self._put_out(scope)

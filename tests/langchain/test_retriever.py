@@ -31,11 +31,21 @@ FACTS = (
 )
 
 
-@pytest.fixture
-def filled(memory: PrismMemory) -> PrismMemory:
+def fill(memory: PrismMemory) -> PrismMemory:
     memory.write_many(FACTS, scope=ALICE)
     memory.write("Bob's hotel in Porto has the reference ZZ9-0000.", scope=BOB)
+    memory.flush()
     return memory
+
+
+@pytest.fixture
+def filled(memory: PrismMemory) -> PrismMemory:
+    return fill(memory)
+
+
+@pytest.fixture
+def filled_chroma(chroma_memory: PrismMemory) -> PrismMemory:
+    return fill(chroma_memory)
 
 
 class TestStandard(RetrieversIntegrationTests):
@@ -154,9 +164,9 @@ def agent_over(memory: PrismMemory, scope: tuple[str, ...], model: ScriptedChatM
     return create_agent(model, tools=[recall])
 
 
-def test_an_agent_answers_from_memory(filled: PrismMemory) -> None:
+def test_an_agent_answers_from_memory(filled_chroma: PrismMemory) -> None:
     model = ScriptedChatModel(responder=look_up_then_answer)
-    agent = agent_over(filled, ALICE, model)
+    agent = agent_over(filled_chroma, ALICE, model)
     question = "Under which reference is our hotel booked?"
 
     state = agent.invoke({"messages": [HumanMessage(question)]})
@@ -167,8 +177,8 @@ def test_an_agent_answers_from_memory(filled: PrismMemory) -> None:
     assert FACTS[0] in model.seen[1][-1].text
 
 
-async def test_an_agent_answers_from_memory_asynchronously(filled: PrismMemory) -> None:
-    agent = agent_over(filled, BOB, ScriptedChatModel(responder=look_up_then_answer))
+async def test_an_agent_answers_from_memory_asynchronously(filled_chroma: PrismMemory) -> None:
+    agent = agent_over(filled_chroma, BOB, ScriptedChatModel(responder=look_up_then_answer))
     state = await agent.ainvoke({"messages": [HumanMessage("Under which reference is our hotel booked?")]})
     assert state["messages"][-1].text == "ZZ9-0000"
 

@@ -28,11 +28,21 @@ FACTS = (
 )
 
 
-@pytest.fixture
-def filled(memory: PrismMemory) -> PrismMemory:
+def fill(memory: PrismMemory) -> PrismMemory:
     memory.write_many(FACTS, scope=ALICE)
     memory.write("Bob's hotel in Porto has the reference ZZ9-0000.", scope=BOB)
+    memory.flush()
     return memory
+
+
+@pytest.fixture
+def filled(memory: PrismMemory) -> PrismMemory:
+    return fill(memory)
+
+
+@pytest.fixture
+def filled_chroma(chroma_memory: PrismMemory) -> PrismMemory:
+    return fill(chroma_memory)
 
 
 def reference_in(prompt: str) -> str:
@@ -101,9 +111,9 @@ def test_an_empty_scope_and_an_unusable_k_are_refused(filled: PrismMemory) -> No
         PrismRetriever(filled, ALICE, k=0).retrieve("hotel")
 
 
-def test_a_query_engine_answers_from_memory_and_shows_the_model_text_only(filled: PrismMemory) -> None:
+def test_a_query_engine_answers_from_memory_and_shows_the_model_text_only(filled_chroma: PrismMemory) -> None:
     llm = ScriptedLLM(responder=reference_in)
-    engine = RetrieverQueryEngine.from_args(PrismRetriever(filled, ALICE, k=3), llm=llm)
+    engine = RetrieverQueryEngine.from_args(PrismRetriever(filled_chroma, ALICE, k=3), llm=llm)
 
     response = engine.query("Under which reference is our hotel booked?")
 
@@ -115,8 +125,10 @@ def test_a_query_engine_answers_from_memory_and_shows_the_model_text_only(filled
         assert not [key for key in scored.metadata if f"{key}:" in prompt]
 
 
-async def test_a_query_engine_answers_asynchronously(filled: PrismMemory) -> None:
-    engine = RetrieverQueryEngine.from_args(PrismRetriever(filled, BOB, k=3), llm=ScriptedLLM(responder=reference_in))
+async def test_a_query_engine_answers_asynchronously(filled_chroma: PrismMemory) -> None:
+    engine = RetrieverQueryEngine.from_args(
+        PrismRetriever(filled_chroma, BOB, k=3), llm=ScriptedLLM(responder=reference_in)
+    )
     response = await engine.aquery("Under which reference is our hotel booked?")
     assert str(response) == "ZZ9-0000"
 
