@@ -405,6 +405,18 @@ class ScopeView(Protocol):
         """Numbers of the identifiers in a row."""
         ...
 
+    def identifier_forms(self, identifier: int) -> tuple[str, str]:
+        """Literal and rough form of an identifier, such as `credit_card_9+` and `a+_a+_9+`."""
+        ...
+
+    def arguments(self, row: int) -> Sequence[int]:
+        """Numbers of the identifiers that a row's action took as arguments."""
+        ...
+
+    def expected_arguments(self, action_type: str) -> Mapping[str, float]:
+        """Mean number of identifiers per call of an action, by form, as far as the scope's calls tell."""
+        ...
+
     def identifier_spread(self, identifier: int) -> tuple[int, IntArray]:
         """In how many chains an identifier occurs, and the rows that hold it."""
         ...

@@ -97,6 +97,23 @@ class Candidate:
         return self.rank is not None
 
 
+_SHARED_FIELDS = frozenset(
+    {
+        "kind",
+        "source",
+        "speaker",
+        "session_id",
+        "task_id",
+        "step_id",
+        "event_time",
+        "outcome",
+        "status",
+        "intent_tags",
+        "metadata",
+    }
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
     """One returned memory.
@@ -115,6 +132,20 @@ class Hit:
     def score(self) -> float:
         """The value it was ordered by, higher is better."""
         return self.candidate.score
+
+    def metadata(self) -> dict[str, JsonValue]:
+        """What travels with the text into a host's document or node, as JSON.
+
+        The unit's id and fields (`event_time` as ISO 8601 in UTC, the caller's own metadata under `metadata`) and how
+        it was ranked: `score`, `front` (0-based or None), `confidence`, `reason`.
+        """
+        return self.unit.model_dump(mode="json", include=set(_SHARED_FIELDS)) | {
+            "unit_id": self.unit.id,
+            "score": self.score,
+            "front": self.candidate.front,
+            "confidence": self.confidence.value,
+            "reason": self.candidate.reason,
+        }
 
 
 @dataclass(frozen=True, slots=True)

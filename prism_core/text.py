@@ -393,6 +393,23 @@ def identifiers(text: str) -> list[str]:
     return list(dict.fromkeys(part for part in found if len(part) >= _SHORTEST_IDENTIFIER and _has_digit(part)))
 
 
+_SAME_KIND = re.compile(r"(.)\1+")
+_RUN_OF_FIGURES = re.compile(r"\d+")
+_KINDS = str.maketrans(
+    {**dict.fromkeys("abcdefghijklmnopqrstuvwxyz", "a"), **dict.fromkeys("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "A")}
+)
+
+
+def literal_form(identifier: str) -> str:
+    """An identifier with its figures blotted out: `credit_card_4421` is `credit_card_9+`."""
+    return _RUN_OF_FIGURES.sub("9+", identifier)
+
+
+def rough_form(identifier: str) -> str:
+    """An identifier by kinds of characters: `credit_card_4421` is `a+_a+_9+`, `HAT136` is `A+9+`."""
+    return _SAME_KIND.sub(r"\1+", _RUN_OF_FIGURES.sub("99", identifier).translate(_KINDS))
+
+
 def _identifier_parts(token: str) -> Iterator[str]:
     yield token
     yield from _MOMENT.findall(token)

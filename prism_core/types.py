@@ -307,7 +307,7 @@ class IntentQuery(_Model):
         target_intents: taxonomy labels the answer should carry.
         target_entities: normalised names the answer should mention.
         action_type: restricts nothing; steps of this action rank higher.
-        task_id: the task the question is about, when the caller or the text names one.
+        task_id: the task the question is about; only units of it are returned.
         session_id: the session the question is about; only units of it are returned.
         first_step: lowest 0-based position within the task or session that may be returned.
         last_step: highest 0-based position within the task or session that may be returned.

@@ -6,23 +6,6 @@ from llama_index.core.schema import NodeWithScore, TextNode
 
 from prism_core import Hit
 
-UNIT_FIELDS = frozenset(
-    {
-        "kind",
-        "source",
-        "speaker",
-        "session_id",
-        "task_id",
-        "step_id",
-        "event_time",
-        "outcome",
-        "status",
-        "intent_tags",
-        "metadata",
-    }
-)
-"""The fields of a unit that travel with its node."""
-
 
 def to_node(hit: Hit) -> NodeWithScore:
     """A returned memory as a scored node.
@@ -35,19 +18,11 @@ def to_node(hit: Hit) -> NodeWithScore:
         (`event_time` as ISO 8601 in UTC, the caller's own metadata under `metadata`) and how it was ranked (`front`,
         0-based or None; `confidence`; `reason`). None of it is rendered into prompts or embeddings.
     """
-    unit = hit.unit
-    metadata = unit.model_dump(mode="json", include=set(UNIT_FIELDS))
-    metadata |= {
-        "unit_id": unit.id,
-        "score": hit.score,
-        "front": hit.candidate.front,
-        "confidence": hit.confidence.value,
-        "reason": hit.candidate.reason,
-    }
+    metadata = hit.metadata()
     # LlamaIndex renders every metadata key into the prompt unless it is excluded by name.
     node = TextNode(
-        id_=unit.id,
-        text=unit.text,
+        id_=hit.unit.id,
+        text=hit.unit.text,
         metadata=metadata,
         excluded_llm_metadata_keys=list(metadata),
         excluded_embed_metadata_keys=list(metadata),

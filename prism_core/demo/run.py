@@ -20,7 +20,7 @@ from prism_core.protocols import Embedder
 from prism_core.results import Receipt
 
 SCOPE = ("demo", "ines")
-BUDGET = 400
+BUDGET = 500
 
 
 def run_demo(path: Path | None, console: Console) -> tuple[Comparison, ...]:
@@ -71,7 +71,10 @@ def _opened(memory: PrismMemory, seconds: float) -> str:
 
 def _ask(contestants: Contestants, story: Story, console: Console) -> tuple[Comparison, ...]:
     comparisons = tuple(contestants.ask(question) for question in story.questions)
-    console.print(f"Vector search and prism-memory may hand over {contestants.budget} tokens; the window has no limit.")
+    console.print(
+        f"Four questions follow. Vector search and prism-memory may hand over {contestants.budget} tokens, the window has "
+        "no limit. Needed facts found and tokens spent stand on top; entries marked + hold a needed fact."
+    )
     for number, comparison in enumerate(comparisons, 1):
         show_question(console, number, comparison)
     show_summary(console, comparisons)

@@ -14,8 +14,8 @@ from prism_core.demo.story import Question
 from prism_core.results import Chain, Retrieval
 from prism_core.types import MemoryUnit, Status
 
-MOST_ENTRIES = 9
-SHORT, LONG = 62, 150
+MOST_ENTRIES = 8
+SHORT, LONG = 50, 150
 
 
 def show_question(console: Console, number: int, comparison: Comparison) -> None:
@@ -24,7 +24,8 @@ def show_question(console: Console, number: int, comparison: Comparison) -> None
     console.print()
     console.rule(f"[bold]Question {number}: {question.kind}", align="left")
     console.print(Text(question.text, style="bold cyan"))
-    console.print(f"An answer needs: {'; '.join(question.needs) or 'nothing that was ever remembered'}", style="dim")
+    needs = "; ".join(need[0] for need in question.needs) or "nothing that was ever remembered"
+    console.print(f"An answer needs: {needs}", style="dim", highlight=False)
     table = Table(expand=True, padding=(0, 1))
     for handed in comparison.handed:
         table.add_column(_title(handed, question), ratio=1, overflow="fold")
@@ -35,7 +36,7 @@ def show_question(console: Console, number: int, comparison: Comparison) -> None
 def show_summary(console: Console, comparisons: Sequence[Comparison]) -> None:
     """One line per question: facts found of facts needed, and tokens spent."""
     console.print()
-    console.rule("[bold]In short", align="left")
+    console.rule("[bold]In short: needed facts found, tokens spent", align="left")
     table = Table("question", expand=True)
     for handed in comparisons[0].handed:
         table.add_column(handed.system, justify="right")
@@ -80,12 +81,11 @@ def _title(handed: Handed, question: Question) -> Text:
 
 
 def _score(handed: Handed, question: Question) -> Text:
-    if not question.needs:
-        style = "green" if not handed.tokens else "red"
-        return Text(f"{handed.tokens} tokens" if handed.tokens else "nothing, 0 tokens", style=style)
     found, needed = len(handed.found), len(question.needs)
+    if not needed:
+        return Text(f"{handed.tokens} tokens", style="red" if handed.tokens else "green")
     style = "green" if found == needed else "yellow" if found else "red"
-    return Text(f"{found} of {needed} facts, {handed.tokens} tokens", style=style)
+    return Text(f"{found} of {needed}, {handed.tokens} tokens", style=style)
 
 
 def _entries(handed: Handed, question: Question) -> Text:
@@ -105,11 +105,19 @@ def _worth_showing(units: Sequence[MemoryUnit], question: Question) -> list[Memo
 
 def _entry(unit: MemoryUnit, question: Question) -> Text:
     found = question.found(unit.text)
-    text = _around(unit.text, found[0], LONG) if found else _cut(unit.text, SHORT)
+    gist = _gist(unit)
+    if not all(way in gist for way in found):
+        gist = unit.text
+    text = _around(gist, found[0], LONG) if found else _cut(gist, SHORT)
     mark = "" if unit.status is Status.CURRENT else f" ({unit.status})"
     entry = Text(f"{'+' if found else '-'} {unit.event_time:%a} {text}{mark}", style="" if found else "dim")
     entry.highlight_words(found, "bold green")
     return entry
+
+
+def _gist(unit: MemoryUnit) -> str:
+    """A step without its arguments; everything else as it is."""
+    return f"{unit.action_type} -> {unit.observation}" if unit.action else unit.text
 
 
 def _cut(text: str, size: int) -> str:
@@ -118,8 +126,11 @@ def _cut(text: str, size: int) -> str:
 
 
 def _around(text: str, fact: str, size: int) -> str:
-    """An excerpt that holds a fact."""
+    """An excerpt that holds a fact, from the beginning of a word."""
     line = " ".join(text.split())
-    start = max(0, line.find(fact) + len(fact) // 2 - size // 2)
-    start = 0 if len(line) <= size else min(start, len(line) - size)
+    if len(line) <= size:
+        return line
+    at = line.find(fact)
+    start = max(0, min(at - (size - len(fact)) // 2, len(line) - size))
+    start = 0 if start == 0 else line.find(" ", start, at) + 1 or start
     return f"{'...' if start else ''}{line[start : start + size]}{'...' if start + size < len(line) else ''}"

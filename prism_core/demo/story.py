@@ -23,18 +23,20 @@ class Question:
     Attributes:
         kind: what kind of question it is, in words.
         text: the question.
-        needs: the facts an answer rests on, as they stand in the story; none for a question it cannot answer.
+        needs: the facts an answer rests on, each as the ways in which the story puts it; none for a question the
+            story cannot answer.
         chain_from: step id of the decision the question is about, for questions about reasons.
     """
 
     kind: str
     text: str
-    needs: tuple[str, ...]
+    needs: tuple[tuple[str, ...], ...]
     chain_from: str | None = None
 
     def found(self, text: str) -> tuple[str, ...]:
-        """The needed facts that stand in a text."""
-        return tuple(need for need in self.needs if need in text)
+        """The needed facts that stand in a text, as they are put there."""
+        ways = (next((way for way in need if way in text), None) for need in self.needs)
+        return tuple(way for way in ways if way)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +59,11 @@ def load_story() -> Story:
     """Read the story that comes with the package."""
     data = tomllib.loads(files(__package__).joinpath("story.toml").read_text(encoding="utf-8"))
     events = [event for number, step in enumerate(data["step"]) for event in _events(number, step)]
-    questions = [
-        Question(item["kind"], item["asks"], tuple(item["needs"]), item.get("chain_from")) for item in data["question"]
-    ]
-    return Story(tuple(events), len(data["step"]), tuple(questions))
+    return Story(tuple(events), len(data["step"]), tuple(map(_question, data["question"])))
+
+
+def _question(item: Mapping[str, Any]) -> Question:
+    return Question(item["kind"], item["asks"], tuple(map(tuple, item["needs"])), item.get("chain_from"))
 
 
 def _events(number: int, step: Mapping[str, Any]) -> Iterator[Event]:

@@ -14,7 +14,7 @@ from prism_core.evaluation.metrics import all_at, recall_at, reciprocal_rank, sh
 from prism_core.evaluation.parallel import run_tasks
 from prism_core.evaluation.report import Outcome, Report, summarize
 from prism_core.evaluation.systems import Ask, PrismSystem, StoppingPrismSystem, System, after, contexts
-from prism_core.evaluation.workbench import Factory, Workbench, choose, workbench
+from prism_core.evaluation.workbench import Factory, choose, workbench
 
 BUDGETS = (250, 500, 1000, 2000, 4000)
 """Token budgets contexts are made for."""
@@ -87,7 +87,7 @@ def evaluate_row(row: QARow, names: Sequence[str]) -> list[Outcome]:
     for name in names:
         system = SYSTEMS[name](bench, start)
         system.add(row.items)
-        outcomes += [_outcome(name, system, question, bench) for question in row.questions]
+        outcomes += [_outcome(name, system, row, question) for question in row.questions]
         system.close()
     return outcomes
 
@@ -102,11 +102,11 @@ def _limited(rows: Sequence[QARow], limit: int | None) -> list[QARow]:
     return [row for row in limited if row.questions]
 
 
-def _outcome(name: str, system: System, question: Question, bench: Workbench) -> Outcome:
+def _outcome(name: str, system: System, row: QARow, question: Question) -> Outcome:
     ask = Ask(question.text, BUDGETS, session_id=question.session)
     ranking = system.search(ask)
     places = [system.keys(unit.id) for unit in ranking.units]
-    packed = contexts(ranking, ask, bench.builder)
+    packed = contexts(ranking, ask, workbench().builder)
     evidence = question.evidence
     values = {f"R@{k}": recall_at(places, evidence, k) for k in CUTOFFS}
     values["all@10"] = all_at(places, evidence, 10)
@@ -114,4 +114,4 @@ def _outcome(name: str, system: System, question: Question, bench: Workbench) ->
     for budget, block in packed.items():
         values[f"recall@{budget}t"] = share((key for unit in block.units for key in system.keys(unit.id)), evidence)
     values["mean_tokens"] = packed[MEAN_BUDGET].tokens
-    return Outcome(name, question.id, question.category, values, {"n": 1}, ranking.seconds)
+    return Outcome(name, f"{row.id}/{question.id}", question.category, values, {"n": 1}, ranking.seconds)

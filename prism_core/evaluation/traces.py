@@ -71,10 +71,12 @@ SYSTEMS: dict[str, Entry] = {
 """Every system that can be asked, by name; `all-ids`, `oracle`, `scoped-bm25` and `recency` are told which run asks."""
 
 _NEEDS_VECTORS = frozenset({"prism", "prism-ids", "dense"})
-_NOTES = (
-    "all-ids, oracle, scoped-bm25 and recency are told which run asks; the oracle also knows what is needed",
-    "all-ids returns no steps, so it has no source_recall",
-)
+_NOTES = {
+    "all-ids": "all-ids is told which run asks; it returns no steps, so it has no source_recall",
+    "oracle": "oracle is told which run asks and what is needed; it is greedy and no upper bound",
+    "scoped-bm25": "scoped-bm25 is told which run asks",
+    "recency": "recency is told which run asks",
+}
 
 
 def run_traces(
@@ -108,8 +110,9 @@ def run_traces(
     asking = [run for run in runs if tasks == "all" or tasks == _parity(run)][:limit]
     asking = [run for run in asking if needs(run)]
     vectors = _vectors(runs) if jobs > 1 and _NEEDS_VECTORS.intersection(names) else None
+    notes = tuple(_NOTES[name] for name in names if name in _NOTES)
     outcomes = run_tasks(_plan(str(path), names, variants, asking), jobs=jobs, title="asking", vectors=vectors)
-    return Report(str(path), summarize(outcomes, names), _tables(variants), _NOTES)
+    return Report(str(path), summarize(outcomes, names), _tables(variants), notes)
 
 
 def evaluate_siblings(path: str, names: Sequence[str], variants: Sequence[Variant], run_ids: Sequence[str]) -> Outcomes:

@@ -1,4 +1,4 @@
-"""Signals towards the active set: closeness in the graph, shared identifiers, and identifiers a unit supplies."""
+"""Signals towards the active set: closeness in the graph, and shared identifiers."""
 
 from __future__ import annotations
 
@@ -52,10 +52,3 @@ def shared_identifiers(view: ScopeView, rows: IntArray, active: IntArray) -> Flo
         if spread <= max(1, COMMON_SHARE * chains):
             total[np.unique(holders)] += np.log1p(chains / spread)
     return scaled(total[rows])
-
-
-def supply(view: ScopeView, rows: IntArray) -> FloatArray:
-    """Identifiers a unit brought up for the first time in its chain, per token: what a next call can be made of."""
-    columns = view.columns
-    density = columns.introduced[rows] / np.maximum(columns.tokens[rows], 1)
-    return scaled(density.astype(np.float32))

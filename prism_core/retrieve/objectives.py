@@ -13,9 +13,10 @@ import numpy as np
 
 from prism_core.changes import FloatArray, IntArray
 from prism_core.protocols import IntentTagger
-from prism_core.retrieve import coherence as towards
 from prism_core.retrieve import signals as of
+from prism_core.retrieve.coherence import coherence, shared_identifiers
 from prism_core.retrieve.signals import Evidence
+from prism_core.retrieve.supply import SupplyWeights, supply
 from prism_core.types import Facet, IntentQuery
 
 Weights = Mapping[str, Mapping[str, float]]
@@ -41,10 +42,9 @@ CONVERSATION: Weights = {
 """Weights of a question without an agent at work."""
 
 MID_TASK: Weights = {
-    "relevance": {"lexical": 0.3, "dense": 0.2},
-    "coherence": {"coherence": 2.0, "shared identifiers": 0.5},
-    "supply": {"supply": 0.7},
-    "cost": {"length": -0.1},
+    "relevance": {"lexical": 0.02, "dense": 0.02},
+    "coherence": {"coherence": 0.1, "shared identifiers": 0.02},
+    "supply": {"supply": 2.0},
 }
 """Weights while an agent is about to take an action."""
 
@@ -92,7 +92,7 @@ def score(query: IntentQuery, evidence: Evidence, active: IntArray, tagger: Inte
     table = weights_for(query, active=bool(len(active)))
     values = _conversation_signals(query, evidence, tagger)
     if len(active):
-        values |= _active_signals(evidence, active)
+        values |= _active_signals(query, evidence, active)
     objectives: dict[str, FloatArray] = {}
     total = np.zeros(len(evidence.rows), dtype=np.float32)
     for name, weights in table.items():
@@ -136,13 +136,13 @@ def _conversation_signals(query: IntentQuery, evidence: Evidence, tagger: Intent
     }
 
 
-def _active_signals(evidence: Evidence, active: IntArray) -> dict[str, FloatArray]:
+def _active_signals(query: IntentQuery, evidence: Evidence, active: IntArray) -> dict[str, FloatArray]:
     view, rows = evidence.view, evidence.rows
-    return {
-        "coherence": towards.coherence(view, rows, active),
-        "shared identifiers": towards.shared_identifiers(view, rows, active),
-        "supply": towards.supply(view, rows),
-    }
+    near = coherence(view, rows, active)
+    found = {"coherence": near, "shared identifiers": shared_identifiers(view, rows, active)}
+    if query.action_type is not None:
+        found["supply"] = supply(view, rows, near, active, query.action_type, SupplyWeights())
+    return found
 
 
 def _intent_fit(query: IntentQuery, evidence: Evidence, tagger: IntentTagger) -> FloatArray:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from prism_core.changes import IntArray
+from prism_core.text import literal_form, rough_form
 
 
 class IdentifierIndex:
@@ -21,6 +23,7 @@ class IdentifierIndex:
         self._rows: list[list[int]] = []
         self._chains: list[set[str]] = []
         self._held: list[tuple[int, ...]] = []
+        self._forms: list[tuple[str, str]] = []
         self._chain_names: set[str] = set()
 
     def __len__(self) -> int:
@@ -60,6 +63,14 @@ class IdentifierIndex:
         """Numbers of the identifiers in a row."""
         return self._held[row]
 
+    def forms(self, number: int) -> tuple[str, str]:
+        """Literal and rough form of an identifier."""
+        return self._forms[number]
+
+    def numbers(self, values: Iterable[str]) -> tuple[int, ...]:
+        """Numbers of identifiers that occur in the scope."""
+        return tuple(self._numbers[value] for value in values if value in self._numbers)
+
     def spread(self, number: int) -> tuple[int, IntArray]:
         """In how many chains an identifier occurs, and the rows that hold it."""
         return len(self._chains[number]), np.array(self._rows[number], dtype=np.intp)
@@ -75,4 +86,5 @@ class IdentifierIndex:
             known = self._numbers[value] = len(self._rows)
             self._rows.append([])
             self._chains.append(set())
+            self._forms.append((sys.intern(literal_form(value)), sys.intern(rough_form(value))))
         return known

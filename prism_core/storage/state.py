@@ -15,6 +15,7 @@ import numpy as np
 from prism_core.changes import FloatArray, IntArray
 from prism_core.protocols import Delta, Ledger
 from prism_core.results import Position
+from prism_core.storage.arguments import ArgumentProfiles
 from prism_core.storage.columns import UnitColumns
 from prism_core.storage.dense import VectorProjection
 from prism_core.storage.graph import ScopeGraph
@@ -45,6 +46,8 @@ class ScopeState:
         self._ledger = ledger
         self._lexical = LexicalIndex()
         self._identifiers = IdentifierIndex()
+        self._profiles = ArgumentProfiles()
+        self._arguments: dict[int, tuple[int, ...]] = {}
         self._ids: list[str] = []
         self._row_of: dict[str, int] = {}
         self._entities = KeyIndex()
@@ -82,7 +85,7 @@ class ScopeState:
             self._ids.append(unit.id)
             self._row_of[unit.id] = row
             self.graph.add_unit(unit.id)
-            self._place(unit, row)
+            self._place(unit, row, chain)
         else:
             self.columns.update(row, unit, tokens)
             self.columns.introduced[row] += introduced
@@ -91,13 +94,16 @@ class ScopeState:
         self._labels.put(row, unit.intent_tags)
         self._await_reply(unit)
 
-    def _place(self, unit: MemoryUnit, row: int) -> None:
+    def _place(self, unit: MemoryUnit, row: int, chain: str) -> None:
         if unit.action_type:
             self._actions[unit.action_type].append(row)
         if unit.step_id is not None:
             self._steps[unit.task_id, unit.step_id] = unit.id
         if unit.action is not None:
             self._took[unit.task_id, unit.action] = unit.id
+            values = identifiers(unit.action)
+            self._arguments[row] = self._identifiers.numbers(values)
+            self._profiles.add(unit.action_type or "", values, chain)
 
     def _await_reply(self, unit: MemoryUnit) -> None:
         if unit.tool_call_id is None or unit.action is None:
@@ -203,6 +209,18 @@ class ScopeState:
     def identifiers(self, row: int) -> Sequence[int]:
         """Numbers of the identifiers in a row."""
         return self._identifiers.of_row(row)
+
+    def identifier_forms(self, identifier: int) -> tuple[str, str]:
+        """Literal and rough form of an identifier."""
+        return self._identifiers.forms(identifier)
+
+    def arguments(self, row: int) -> Sequence[int]:
+        """Numbers of the identifiers that a row's action took as arguments."""
+        return self._arguments.get(row, ())
+
+    def expected_arguments(self, action_type: str) -> Mapping[str, float]:
+        """Mean number of identifiers per call of an action, by form."""
+        return self._profiles.expected(action_type)
 
     def identifier_spread(self, identifier: int) -> tuple[int, IntArray]:
         """In how many chains an identifier occurs, and the rows that hold it."""

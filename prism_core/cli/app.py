@@ -1,0 +1,193 @@
+"""The commands and their options. Each imports what it runs when it runs, so that help and errors come at once."""
+
+# ruff: noqa: PLC0415
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prism_core import __version__
+from prism_core.cli.group import OneLineErrors
+from prism_core.cli.options import (
+    DEFAULT_STORE,
+    AsJson,
+    Index,
+    IndexOption,
+    Jobs,
+    JsonFile,
+    NoEmbedder,
+    Place,
+    ScopeSegments,
+    Store,
+    Systems,
+    Tasks,
+)
+
+# Plain help: it is read in pipes and logs too, and comes without loading a renderer.
+app = typer.Typer(cls=OneLineErrors, rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
+evaluate = typer.Typer(rich_markup_mode=None, help="Measure a memory: `prism eval qa FILE`, `prism eval traces FILE`.")
+app.add_typer(evaluate, name="eval")
+
+
+@app.callback(invoke_without_command=True)
+def prism(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """A memory for agents: write what happened, ask for what matters, see why."""
+    if version:
+        typer.echo(f"prism-memory {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command()
+def demo(
+    store: Annotated[Path, typer.Option(metavar="PATH", help="Directory of the demo's store.")] = Path(".prism/demo"),
+    fresh: Annotated[bool, typer.Option("--fresh", help="Begin with an empty store.")] = False,
+) -> None:
+    """See a research agent's week remembered: offline, no key."""
+    from prism_core.cli import measuring
+
+    measuring.demo(store, fresh=fresh)
+
+
+@app.command()
+def ingest(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Chats, runs or evidence-QA rows.")],
+    store: Store = DEFAULT_STORE,
+    scope: ScopeSegments = None,
+    index: IndexOption = Index.AUTO,
+    no_embedder: NoEmbedder = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the summary only.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print receipts as JSON lines.")] = False,
+) -> None:
+    """Write files into the store; one receipt per message."""
+    from prism_core.cli import ingesting
+
+    ingesting.ingest(files, Place.of(store, scope, index, embed=not no_embedder), quiet=quiet, json=json)
+
+
+@app.command()
+def ask(
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="A question, or the action about to be taken.")],
+    budget: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Tokens.", show_default="1000 without --k")
+    ] = None,
+    k: Annotated[
+        int | None, typer.Option("--k", metavar="N", min=1, help="A table of exactly so many memories.")
+    ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Say why each was returned or left out.")] = False,
+    json: AsJson = False,
+    task: Annotated[str | None, typer.Option(metavar="ID", help="Only memories of this task.")] = None,
+    session: Annotated[str | None, typer.Option(metavar="ID", help="Only memories of this session.")] = None,
+    active: Annotated[
+        list[str] | None, typer.Option(metavar="UNIT", help="Unit being worked on; repeatable, oldest first.")
+    ] = None,
+    store: Store = DEFAULT_STORE,
+    scope: ScopeSegments = None,
+    index: IndexOption = Index.AUTO,
+    no_embedder: NoEmbedder = False,
+) -> None:
+    """Print what the memory hands to a model for a question."""
+    from prism_core.cli import asking
+
+    asked = asking.Question(question, k, budget, task, session, tuple(active or ()))
+    asking.ask(asked, Place.of(store, scope, index, embed=not no_embedder), explain=explain, json=json)
+
+
+@app.command()
+def why(
+    unit: Annotated[str, typer.Argument(metavar="UNIT", help="A unit's id, as in a receipt or in `prism ask --k`.")],
+    impact: Annotated[bool, typer.Option("--impact", help="What it led to.")] = False,
+    failure: Annotated[bool, typer.Option("--failure", help="What its failure rests on.")] = False,
+    depth: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Links to follow.", show_default="4; 8 for failures")
+    ] = None,
+    json: AsJson = False,
+    store: Store = DEFAULT_STORE,
+    scope: ScopeSegments = None,
+) -> None:
+    """Print how a unit came about."""
+    from prism_core.cli import asking
+
+    if impact and failure:
+        raise typer.BadParameter("choose one of them", param_hint="--impact / --failure")
+    direction = asking.Direction.IMPACT if impact else asking.Direction.FAILURE if failure else asking.Direction.WHY
+    asking.why(unit, Place.of(store, scope), direction, depth=depth, json=json)
+
+
+@app.command()
+def stats(
+    everything: Annotated[bool, typer.Option("--all", help="Every scope of the store, on a line each.")] = False,
+    store: Store = DEFAULT_STORE,
+    scope: ScopeSegments = None,
+) -> None:
+    """Print how much a scope holds."""
+    from prism_core.cli import upkeep
+
+    upkeep.stats(Place.of(store, scope), everything=everything)
+
+
+@app.command()
+def doctor(store: Store = DEFAULT_STORE, index: IndexOption = Index.AUTO) -> None:
+    """Check the store; exit code 1 if something is wrong."""
+    from prism_core.cli import upkeep
+
+    upkeep.doctor(Place.of(store, None, index))
+
+
+@app.command()
+def rebuild(
+    everything: Annotated[bool, typer.Option("--all", help="Every scope of the store.")] = False,
+    reembed: Annotated[bool, typer.Option("--reembed", help="Compute every vector again too.")] = False,
+    store: Store = DEFAULT_STORE,
+    scope: ScopeSegments = None,
+    index: IndexOption = Index.AUTO,
+    no_embedder: NoEmbedder = False,
+) -> None:
+    """Derive graph and indexes from the ledger again."""
+    from prism_core.cli import upkeep
+
+    if reembed and no_embedder:
+        raise typer.BadParameter("nothing can be embedded without an embedder", param_hint="--reembed")
+    place = Place.of(store, scope, index, embed=not no_embedder)
+    upkeep.rebuild(place, everything=everything, reembed=reembed)
+
+
+@evaluate.command("qa")
+def eval_qa(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Evidence-QA rows, one a line.")],
+    systems: Systems = None,
+    one_scope: Annotated[bool, typer.Option("--one-scope", help="Put all rows into one scope.")] = False,
+    jobs: Jobs = 1,
+    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Ask only the first questions.")] = None,
+    json: JsonFile = None,
+) -> None:
+    """Is the evidence of a question among what comes back?"""
+    from prism_core.cli import measuring
+
+    measuring.eval_qa(file, systems=systems, one_scope=one_scope, jobs=jobs, limit=limit, out=json)
+
+
+@evaluate.command("traces")
+def eval_traces(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Agent runs, one a line.")],
+    systems: Systems = None,
+    tasks: Annotated[Tasks, typer.Option(help="Ask only in runs of these task numbers.")] = Tasks.ALL,
+    variants: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="Of plain, told, own, blind; separated by commas.", show_default="all"),
+    ] = None,
+    jobs: Jobs = 1,
+    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Ask only in the first runs.")] = None,
+    json: JsonFile = None,
+) -> None:
+    """Does the memory bring the values that a tool call needs from earlier in its run?"""
+    from prism_core.cli import measuring
+
+    measuring.eval_traces(file, systems=systems, tasks=tasks, variants=variants, jobs=jobs, limit=limit, out=json)

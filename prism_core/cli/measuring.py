@@ -1,0 +1,94 @@
+"""`prism eval` and `prism demo`: measuring a memory, and seeing it at work."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import typer
+from rich.console import Console
+
+from prism_core.cli.options import Tasks
+from prism_core.demo import run_demo
+from prism_core.demo.run import SCOPE
+from prism_core.evaluation import Report, run_qa, run_traces
+from prism_core.evaluation import qa as qa_evaluation
+from prism_core.evaluation import traces as traces_evaluation
+from prism_core.evaluation.traces import Variant
+from prism_core.memory import PrismMemory
+
+VARIANTS: dict[str, Variant] = {variant or "plain": variant for variant in traces_evaluation.VARIANTS}
+"""Variants by name; the plain one has no suffix in the figures' keys."""
+_WIDTH_IN_A_PIPE = 100
+_STORE_FILES = ("ledger.db", "ledger.db-wal", "ledger.db-shm")
+
+
+def eval_qa(
+    file: Path, *, systems: str | None, one_scope: bool, jobs: int, limit: int | None, out: Path | None
+) -> None:
+    """Measure evidence recall and print the tables."""
+    names = _names(systems) or tuple(qa_evaluation.SYSTEMS)
+    _report(lambda: run_qa(file, systems=names, one_scope=one_scope, jobs=jobs, limit=limit), out)
+
+
+def eval_traces(
+    file: Path,
+    *,
+    systems: str | None,
+    tasks: Tasks,
+    variants: str | None,
+    jobs: int,
+    limit: int | None,
+    out: Path | None,
+) -> None:
+    """Measure how many of the values that tool calls need come back, and print the tables."""
+    names = _names(systems) or tuple(traces_evaluation.SYSTEMS)
+    asked = _variants(variants)
+    _report(lambda: run_traces(file, systems=names, tasks=tasks.value, variants=asked, jobs=jobs, limit=limit), out)
+
+
+def demo(store: Path, *, fresh: bool) -> None:
+    """Tell the story; with `fresh`, to an empty store."""
+    if fresh:
+        _forget(store)
+    run_demo(store, _console())
+
+
+def _report(measure: Callable[[], Report], out: Path | None) -> None:
+    # Minutes of measuring should not end in a mistyped folder.
+    if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
+        raise typer.BadParameter(f"{str(out)!r} cannot be written", param_hint="--json")
+    report = measure()
+    report.print(_console())
+    if out is not None:
+        out.write_text(report.to_json() + "\n", encoding="utf-8")
+
+
+def _console() -> Console:
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=_WIDTH_IN_A_PIPE)
+
+
+def _names(listed: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in (listed or "").split(",") if name.strip())
+
+
+def _variants(listed: str | None) -> tuple[Variant, ...]:
+    names = _names(listed) or tuple(VARIANTS)
+    if unknown := [name for name in names if name not in VARIANTS]:
+        raise typer.BadParameter(f"{unknown[0]!r} is none of {', '.join(VARIANTS)}", param_hint="--variants")
+    return tuple(VARIANTS[name] for name in names)
+
+
+def _forget(store: Path) -> None:
+    """Remove a store that holds the demo and nothing else."""
+    if not (store / _STORE_FILES[0]).exists():
+        return
+    with PrismMemory.open(store, embedder=None, index="exact", create=False) as memory:
+        strangers = [scope for scope in memory.scopes() if scope != SCOPE]
+    if strangers:
+        raise typer.BadParameter(f"{str(store)!r} holds more than the demo and is kept", param_hint="--fresh")
+    for name in _STORE_FILES:
+        (store / name).unlink(missing_ok=True)
+    shutil.rmtree(store / "chroma", ignore_errors=True)

@@ -1,0 +1,33 @@
+"""Opening the store that a command's options name."""
+
+from __future__ import annotations
+
+from prism_core.cli.options import Place
+from prism_core.cli.output import named, note
+from prism_core.memory import PrismMemory
+from prism_core.memory.parts import now_utc
+from prism_core.protocols import Clock
+
+
+def open_store(place: Place, *, create: bool = False, clock: Clock = now_utc) -> PrismMemory:
+    """The store at a place.
+
+    Raises:
+        StoreNotFoundError: if there is none and `create` is false; nothing is made.
+    """
+    return PrismMemory.open(
+        place.store,
+        embedder="default" if place.embed else None,
+        index=place.index.value,
+        create=create,
+        clock=clock,
+    )
+
+
+def warn_if_empty(memory: PrismMemory, place: Place) -> None:
+    """Say where else to look when the scope holds nothing."""
+    if memory.stats(place.scope).units:
+        return
+    others = memory.scopes()
+    shown = "; ".join(named(scope) for scope in others[:5]) + ("; ..." if len(others) > 5 else "")
+    note(f"nothing is stored under {named(place.scope)}" + (f"; the store has {shown}" if others else ""))

@@ -1,0 +1,84 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prism_core.errors import QueryError
+from prism_core.evaluation import run_qa
+from prism_core.evaluation.qa import SYSTEMS
+
+KEYS = {
+    *("R@5", "R@10", "R@20", "all@10", "MRR", "mean_tokens", "n"),
+    *("recall@250t", "recall@500t", "recall@1000t", "recall@2000t", "recall@4000t"),
+}
+
+
+def unit(number: int, text: str, session: str) -> dict[str, Any]:
+    time = f"2023-05-08T13:{number:02d}:00Z"
+    return {"id": f"D{number}", "text": text, "speaker": "Ann", "time": time, "session": session}
+
+
+def row(name: str, pet: str) -> dict[str, Any]:
+    units = [unit(number, f"Small talk number {number}.", "1") for number in range(30)]
+    units += [unit(30, f"I adopted a {pet} called Tom.", "1"), unit(31, f"The {pet} likes tuna.", "2")]
+    questions = [
+        {"id": "name", "text": f"What is the {pet} called?", "evidence": ["D30"], "category": "single"},
+        {"id": "food", "text": f"What does the {pet} like?", "evidence": ["D31"], "category": "single", "session": "2"},
+        {"id": "trap", "text": "What is the horse called?", "evidence": ["D31"], "category": "adversarial"},
+    ]
+    return {"id": name, "units": units, "questions": questions}
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    path = tmp_path / "qa.jsonl"
+    path.write_text("\n".join(json.dumps(value) for value in (row("a", "cat"), row("b", "dog"))))
+    return path
+
+
+def test_every_system_answers_under_the_same_keys(rows: Path) -> None:
+    report = run_qa(rows)
+    assert list(report.systems) == list(SYSTEMS)
+    for scores in report.systems.values():
+        assert set(scores.overall) == KEYS
+        assert scores.overall["n"] == 4
+        assert scores.by_category["adversarial"]["n"] == 2
+        assert 0 < scores.overall["mean_tokens"] <= 500
+        assert scores.latency_ms["p95"] >= scores.latency_ms["p50"] > 0
+
+
+def test_evidence_that_is_easy_to_find_is_found(rows: Path) -> None:
+    report = run_qa(rows, systems=["prism", "prism-lexical", "prism-stop", "bm25"])
+    for scores in report.systems.values():
+        assert (scores.overall["R@5"], scores.overall["MRR"], scores.overall["recall@500t"]) == (1.0, 1.0, 1.0)
+
+
+def test_recency_finds_only_what_is_new(rows: Path) -> None:
+    scores = run_qa(rows, systems=["recency"]).systems["recency"].overall
+    # The name is the second newest unit, the food the only one of its session.
+    assert (scores["R@5"], scores["MRR"]) == (1.0, 0.75)
+
+
+def test_one_scope_mixes_the_rows(rows: Path) -> None:
+    apart, mixed = (run_qa(rows, systems=["recency"], one_scope=value).systems["recency"] for value in (False, True))
+    assert apart.overall["n"] == mixed.overall["n"] == 4
+    # Equal times: the units of both rows alternate, which pushes one of the names further down.
+    assert mixed.overall["MRR"] < apart.overall["MRR"]
+
+
+def test_a_limit_asks_the_first_questions_of_the_file(rows: Path) -> None:
+    scores = run_qa(rows, systems=["bm25"], limit=4).systems["bm25"]
+    assert (scores.overall["n"], scores.by_category["adversarial"]["n"]) == (3, 1)
+
+
+def test_several_processes_find_the_same(rows: Path) -> None:
+    alone, together = (run_qa(rows, systems=["bm25"], jobs=jobs).systems["bm25"] for jobs in (1, 2))
+    assert alone.overall == together.overall
+
+
+def test_unknown_systems_are_refused_by_name(rows: Path) -> None:
+    with pytest.raises(QueryError, match="prism-stop"):
+        run_qa(rows, systems=["prsim"])
+    with pytest.raises(QueryError, match="at least one"):
+        run_qa(rows, systems=[])
