@@ -67,6 +67,15 @@ class Embedder(Protocol):
 
 
 @runtime_checkable
+class SelectiveEmbedder(Embedder, Protocol):
+    """An embedder that knows what it cannot read. Implementing it is optional."""
+
+    def understands(self, text: str) -> bool:
+        """Whether vectors say anything about texts like this one; a model of one language may not know another."""
+        ...
+
+
+@runtime_checkable
 class TokenCounter(Protocol):
     """Counts tokens the way the model that reads the context does."""
 
@@ -297,6 +306,7 @@ class Columns(Protocol):
     Attributes:
         times: event times, POSIX seconds.
         tokens: tokens of the text.
+        terms: index terms of the text.
         importance: in [0, 1].
         session: number of the unit's session, -1 without one.
         task: number of the unit's task, -1 without one.
@@ -312,6 +322,7 @@ class Columns(Protocol):
 
     times: NDArray[np.float64]
     tokens: IntArray
+    terms: IntArray
     importance: FloatArray
     session: IntArray
     task: IntArray
@@ -323,6 +334,11 @@ class Columns(Protocol):
     current: NDArray[np.bool_]
     step: NDArray[np.bool_]
     failed: NDArray[np.bool_]
+
+    @property
+    def dialogue(self) -> NDArray[np.bool_]:
+        """Whether more than one speaker takes part, by session number."""
+        ...
 
 
 class ScopeView(Protocol):

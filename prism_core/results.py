@@ -74,7 +74,8 @@ class Candidate:
         channels: the recall channels that proposed it, such as `lexical` or `dense`.
         signals: every signal's value, scaled to [0, 1] within the pool.
         objectives: every objective's value in [0, 1], higher is better.
-        score: the value it was ordered by, higher is better.
+        score: the weighted sum of its signals, in the soft order less its front's penalty; higher is better, and
+            comparable within one retrieval only.
         front: 0-based non-dominated front; None for candidates below the floor.
         tokens: tokens of its text.
         rank: 0-based place in the result; None when it was not returned.

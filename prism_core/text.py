@@ -44,6 +44,12 @@ STOP_WORDS = frozenset(
 )
 """English function words and question words that are not indexed. Negations are kept: they change what is meant."""
 
+FUNCTION_CHARACTERS = frozenset(
+    "的了吗呢啊吧着呀哦嗯们么得地啦嘛我你他她它您是在和也都很就这那有与及或而且把被给对从到"
+)
+"""Chinese particles, pronouns and function words of one character; a pair is not indexed if both are. As in English,
+negations are kept."""
+
 
 # --- equality ---------------------------------------------------------------------------------------------------
 
@@ -256,7 +262,8 @@ def analyze(text: str) -> list[str]:
     - Latin words: lower-cased, accents folded, stemmed (Snowball English, Porter 2001), without `STOP_WORDS`; a text
       of stop words only keeps them.
     - Joined tokens (`foo.py`, `mia_li_3668`, `getUser`, `well-known`): the whole and its parts.
-    - Scripts written without spaces (Chinese, Japanese, Korean, Thai, ...): characters and pairs of characters.
+    - Scripts written without spaces (Chinese, Japanese, Korean, Thai, ...): characters and pairs of characters,
+      without those of `FUNCTION_CHARACTERS` only.
     - Other scripts: whole words.
     - Explicit dates: the terms of `CalendarDate.terms`, after all words.
 
@@ -359,9 +366,11 @@ def _stem(word: str) -> str:
 
 def _ngrams(run: str) -> Iterator[str]:
     characters = _cluster_pattern().findall(run)
+    says = [character not in FUNCTION_CHARACTERS for character in characters]
     for position, character in enumerate(characters):
-        yield character
-        if position + 1 < len(characters):
+        if says[position]:
+            yield character
+        if position + 1 < len(characters) and (says[position] or says[position + 1]):
             yield character + characters[position + 1]
 
 

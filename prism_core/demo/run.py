@@ -72,8 +72,8 @@ def _opened(memory: PrismMemory, seconds: float) -> str:
 def _ask(contestants: Contestants, story: Story, console: Console) -> tuple[Comparison, ...]:
     comparisons = tuple(contestants.ask(question) for question in story.questions)
     console.print(
-        f"Four questions follow. Vector search and prism-memory may hand over {contestants.budget} tokens, the window has "
-        "no limit. Needed facts found and tokens spent stand on top; entries marked + hold a needed fact."
+        f"Four questions follow. Vector search and prism-memory may hand over {contestants.budget} tokens, the window "
+        "has no limit. Needed facts found and tokens spent stand on top; entries marked + hold a needed fact."
     )
     for number, comparison in enumerate(comparisons, 1):
         show_question(console, number, comparison)

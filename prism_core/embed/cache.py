@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from prism_core.changes import FloatArray
-from prism_core.protocols import Embedder
+from prism_core.protocols import Embedder, SelectiveEmbedder
 
 
 class CachedEmbedder:
@@ -37,6 +37,10 @@ class CachedEmbedder:
     def dimension(self) -> int:
         """The dimension of the embedder wrapped."""
         return self.inner.dimension
+
+    def understands(self, text: str) -> bool:
+        """What the embedder wrapped says of it; True where it does not say."""
+        return self.inner.understands(text) if isinstance(self.inner, SelectiveEmbedder) else True
 
     def embed_query(self, text: str) -> FloatArray:
         """Embed a question; shape (dimension,), L2-normalised, read-only.

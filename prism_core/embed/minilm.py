@@ -28,6 +28,7 @@ _ID = "all-MiniLM-L6-v2-int8@1"
 _DIMENSION = 384
 _WINDOW = 254  # The model reads 256 tokens, two of which mark the beginning and the end.
 _MOST_THREADS = 4
+_AFTER_LATIN = "\u0250"
 _loading = threading.Lock()
 
 
@@ -89,6 +90,15 @@ class MiniLMEmbedder:
             EmbeddingError: if the model cannot be loaded or run.
         """
         return _load(self.directory).embed(text)
+
+    def understands(self, text: str) -> bool:
+        """Whether most letters are Latin; on other scripts its vectors are noise."""
+        letters = [letter for letter in text if letter.isalpha()]
+        return 2 * sum(map(_is_latin, letters)) >= len(letters)
+
+
+def _is_latin(letter: str) -> bool:
+    return letter.isascii() or letter < _AFTER_LATIN
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import cast
 
@@ -50,13 +50,11 @@ class WriteContext:
         scope: where the events belong.
         view: the scope, and the events before in the same write.
         now: the instant of recording; stands in for a missing event time.
-        vectors: embeddings by text; a text without one is stored as pending.
     """
 
     scope: Scope
     view: WriteView
     now: datetime
-    vectors: Mapping[str, FloatArray]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,52 +75,68 @@ class Encoder:
 
     def encode(self, event: Event, context: WriteContext, receipt_id: str) -> Encoded:
         """Encode one event against what was stored before it; the receipt gets the id given."""
-        if not event.text.strip():
-            return Encoded(Receipt(receipt_id, ReceiptStatus.REJECTED, reason="it has no text"))
         key = idempotency_key(event)
         known = duplicate_of(event, key, context.view)
         if known is not None:
             return Encoded(Receipt(receipt_id, ReceiptStatus.DUPLICATE, known[0], known[1]))
         call = _call_of(event, context.view)
         if call is not None:
-            return self._join(event, call, receipt_id, key, context.vectors)
+            return self._join(event, call, receipt_id, key)
+        if not event.text.strip():
+            return Encoded(Receipt(receipt_id, ReceiptStatus.REJECTED, reason="it has no text"))
         return self._add(event, context, receipt_id, key)
 
+    def complete(self, encoded: Encoded, vector: FloatArray | None) -> Encoded:
+        """Put in the embedding of the unit's text, and the label it suggests where no cue gave one."""
+        unit = encoded.unit
+        if unit is None or vector is None:
+            return encoded
+        labels = unit.intent_tags or self.tagger.tag(unit.text, action_type=unit.action_type, vector=vector)
+        unit = unit.model_copy(update={"intent_tags": labels})
+        changes: list[Change] = []
+        for change in encoded.changes:
+            if isinstance(change, PutVector):
+                changes.append(PutVector(change.unit_id, self.embedder_id, vector))
+            elif isinstance(change, AddUnit):
+                changes.append(AddUnit(change.unit.model_copy(update={"intent_tags": labels}), change.tokens))
+            else:
+                changes.append(change)
+        return replace(encoded, unit=unit, changes=tuple(changes))
+
     def _add(self, event: Event, context: WriteContext, receipt_id: str, key: str | None) -> Encoded:
-        vector = context.vectors.get(event.text)
         parent = _parent_id(event, context.view)
-        unit = self._unit(event, context, key, vector)
+        unit = self._unit(event, context, key)
         tokens = self.counter.count(unit.text)
-        changes: list[Change] = [AddUnit(unit, tokens), PutVector(unit.id, self.embedder_id, vector)]
+        changes: list[Change] = [AddUnit(unit, tokens), PutVector(unit.id, self.embedder_id, None)]
         changes += [AddLink(link) for link in links_to(unit, parent, context.view)]
         missing = f"its parent {event.parent!r} is unknown" if event.parent and parent is None else ""
         status = ReceiptStatus.DEGRADED if missing else ReceiptStatus.STORED
         return Encoded(Receipt(receipt_id, status, unit.id, missing), tuple(changes), unit, tokens, key)
 
-    def _join(
-        self, event: Event, call: MemoryUnit, receipt_id: str, key: str | None, vectors: Mapping[str, FloatArray]
-    ) -> Encoded:
-        outcome = event.outcome if event.outcome is not Outcome.UNKNOWN else outcome_of(event.observation)
+    def _join(self, event: Event, call: MemoryUnit, receipt_id: str, key: str | None) -> Encoded:
+        outcome = event.outcome
+        if outcome is Outcome.UNKNOWN:
+            # An answer without words is an answer: the call is no longer open.
+            outcome = outcome_of(event.observation) if event.observation.strip() else Outcome.SUCCESS
         grown: dict[str, object] = {"observation": event.observation, "outcome": outcome}
-        text = call.model_copy(update=grown).text
         grown["entities"] = _merge(call.entities, event.entities, entities(event.observation))
         unit = call.model_copy(update=grown)
-        tokens = self.counter.count(text)
+        tokens = self.counter.count(unit.text)
         before = {name: getattr(call, name) for name in grown}
         reason = "the tool's reply came in"
         changes: list[Change] = [
             UpdateUnit(call.id, _json(before), _json(grown), tokens, reason),
-            PutVector(call.id, self.embedder_id, vectors.get(text)),
+            PutVector(call.id, self.embedder_id, None),
         ]
         if key is not None:
             changes.append(AddKey(call.id, key))
         return Encoded(Receipt(receipt_id, ReceiptStatus.JOINED, call.id, reason), tuple(changes), unit, tokens, key)
 
-    def _unit(self, event: Event, context: WriteContext, key: str | None, vector: FloatArray | None) -> MemoryUnit:
+    def _unit(self, event: Event, context: WriteContext, key: str | None) -> MemoryUnit:
         outcome = event.outcome
         if outcome is Outcome.UNKNOWN and event.kind is Kind.STEP:
             outcome = outcome_of(event.observation)
-        labels = event.intent_tags or self.tagger.tag(event.text, action_type=event.action_type, vector=vector)
+        labels = event.intent_tags or self.tagger.tag(event.text, action_type=event.action_type)
         fields = dict(event)
         fields.update(
             id=self.new_id(),

@@ -62,7 +62,7 @@ def _value_flow(unit: MemoryUnit, view: WriteView) -> Iterator[Link]:
             brought[holders[0]].append(value)
     richest = sorted(brought, key=lambda source: -len(brought[source]))[:MAX_SOURCES]
     for source in richest:
-        values = brought[source]
+        values = _whole(brought[source])
         shown = ", ".join(values[:4]) + (f" and {len(values) - 4} more" if len(values) > 4 else "")
         yield Link(
             source=source,
@@ -71,3 +71,8 @@ def _value_flow(unit: MemoryUnit, view: WriteView) -> Iterator[Link]:
             confidence=0.9 if unit.action else 0.7,
             reason=f"uses {shown}",
         )
+
+
+def _whole(values: list[str]) -> list[str]:
+    """Without those that are only a part of another."""
+    return [value for value in values if not any(value != other and value in other for other in values)]

@@ -7,7 +7,7 @@ from threading import Lock
 
 from prism_core.changes import FloatArray
 from prism_core.encode.taxonomy import IntentTaxonomy
-from prism_core.protocols import Embedder
+from prism_core.protocols import Embedder, SelectiveEmbedder
 from prism_core.text import analyze
 
 MAX_LABELS = 3
@@ -35,10 +35,13 @@ class RuleTagger:
             for label in self._taxonomy.labels
         }
         ranked = sorted((name for name, count in support.items() if count), key=lambda name: -support[name])
-        if ranked or vector is None:
+        if ranked or vector is None or not self._readable(text):
             return tuple(ranked[:MAX_LABELS])
         name, similarity = max(self.similarities(vector).items(), key=lambda item: item[1], default=("", 0.0))
         return (name,) if similarity >= MIN_SIMILARITY else ()
+
+    def _readable(self, text: str) -> bool:
+        return not isinstance(self._embedder, SelectiveEmbedder) or self._embedder.understands(text)
 
     def similarities(self, vector: FloatArray) -> Mapping[str, float]:
         """Cosine similarity of a vector to every label's description; empty without an embedder."""

@@ -14,6 +14,7 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pydantic import JsonValue
@@ -21,7 +22,6 @@ from pydantic import JsonValue
 from prism_core.ingest.files import Record
 from prism_core.types import Attachment, Event, Kind, Source
 
-_ID_MESSAGES = 3
 _SYSTEM_ROLES = frozenset({"system", "developer"})
 _SKIPPED = "a system prompt is an instruction, not something that happened"
 
@@ -81,10 +81,11 @@ def chat_run(run_id: str, messages: Sequence[Record], task: JsonValue = None) ->
 
 
 def derived_run_id(messages: Sequence[Record]) -> str:
-    """An id for a run without one: a hash of its first messages, so that a chat keeps it while it grows."""
-    first = [message.value for message in messages[:_ID_MESSAGES]]
-    canonical = json.dumps(first, ensure_ascii=True, sort_keys=True)
-    return f"chat-{hashlib.blake2b(canonical.encode(), digest_size=6).hexdigest()}"
+    """An id for a run without one, which it keeps while it grows: its file's name and a hash of how it begins."""
+    said = [message for message in messages if message.value.get("role") not in _SYSTEM_ROLES]
+    canonical = json.dumps([message.value for message in said[:1]], ensure_ascii=True, sort_keys=True)
+    name = Path(messages[0].path).stem if messages else "chat"
+    return f"{name}-{hashlib.blake2b(canonical.encode(), digest_size=6).hexdigest()}"
 
 
 def _item(run_id: str, index: int, message: Record, task: JsonValue) -> IngestItem:

@@ -14,12 +14,12 @@ from prism_core.encode.encoder import Encoder
 from prism_core.encode.extract import entities
 from prism_core.encode.tag import RuleTagger
 from prism_core.encode.taxonomy import IntentTaxonomy
-from prism_core.errors import ClosedError, EmbedderMismatchError, EmbeddingError, QueryError
+from prism_core.errors import ClosedError, EmbedderMismatchError, EmbeddingError, QueryError, StoreNotFoundError
 from prism_core.memory import chains, selection
 from prism_core.memory.checkup import check
 from prism_core.memory.parts import IN_MEMORY, IndexKind, LazyIndex, Store, lazy_index, new_id, now_utc
-from prism_core.memory.recorder import PENDING_BATCH, Recorder
-from prism_core.protocols import Clock, Embedder, IdFactory, TokenCounter, VectorIndex
+from prism_core.memory.recorder import Recorder
+from prism_core.protocols import Clock, Embedder, IdFactory, SelectiveEmbedder, TokenCounter, VectorIndex
 from prism_core.query import RulePlanner
 from prism_core.results import Chain, Context, Finding, LogEntry, Receipt, Retrieval, ScopeStats
 from prism_core.retrieve.retriever import Ranking, Retriever
@@ -31,10 +31,11 @@ from prism_core.text import O200kCounter
 from prism_core.types import Event, IntentQuery, MemoryUnit, Scope, scope_of
 
 DEFAULT_K = 10
-STOP_AT = 0.5
+STOP_AT = 0.4
 CACHED_BYTES = 512 * 1024 * 1024
 META_EMBEDDER = "embedder"
 LEASED = 256
+EMBEDDED_PER_SEARCH = 16
 LEASE_SECONDS = 60.0
 
 EventLike = Event | Mapping[str, Any] | str
@@ -110,6 +111,8 @@ class PrismMemory:
             EmbedderMismatchError: if its vectors come from another embedder.
         """
         store = Store.at(path)
+        if not create and not store.exists():
+            raise StoreNotFoundError(store.name)
         ledger = SqlLedger.open(store.url, create=create)
         if isinstance(index, str):
             lazy, choice = lazy_index(store, index)
@@ -229,7 +232,7 @@ class PrismMemory:
         if budget is not None:
             return self._within(checked, planned, budget, k).retrieval
         limit = DEFAULT_K if k is None else k
-        state, ranking, notes = self._rank(checked, planned, at_least=limit)
+        state, ranking, notes = self._rank(checked, planned, at_least=limit, cut=False)
         found = selection.best(ranking, limit, lambda ids: self._ledger.units(checked, ids))
         return found.retrieval(ranking, state.position, notes)
 
@@ -407,16 +410,20 @@ class PrismMemory:
             # Searchable by words at once; embedded afterwards.
             receipts += self._recorder.record(scope, events, [item.receipt_id for item in items], embed=False)
 
-    def _rank(self, scope: Scope, query: IntentQuery, *, at_least: int = 0) -> tuple[ScopeState, Ranking, list[str]]:
+    def _rank(
+        self, scope: Scope, query: IntentQuery, *, at_least: int = 0, cut: bool = True
+    ) -> tuple[ScopeState, Ranking, list[str]]:
         vector, notes = self._vector(query.text)
         state = self._ready(scope)
         if vector is not None and state.vectors.pending:
-            self._recorder.embed_pending(scope, limit=PENDING_BATCH)
+            self._recorder.embed_pending(scope, limit=EMBEDDED_PER_SEARCH)
         with state.lock:
             state.catch_up()
-            ranking = self._retriever.rank(query, state, vector, at_least=at_least)
+            ranking = self._retriever.rank(query, state, vector, at_least=at_least, cut=cut)
         if state.vectors.lost:
-            return self._rank(scope, query, at_least=at_least)
+            return self._rank(scope, query, at_least=at_least, cut=cut)
+        if vector is not None and state.vectors.pending:
+            notes.append(f"{len(state.vectors.pending)} units wait to be embedded and are found by words only")
         return state, ranking, notes
 
     def _within(self, scope: Scope, query: IntentQuery, budget: int, k: int | None) -> Context:
@@ -431,6 +438,8 @@ class PrismMemory:
         """The question's embedding, and what is missing."""
         notes = [self._index.note] if self._index is not None and self._index.note else []
         if self.embedder is None or not text.strip():
+            return None, notes
+        if isinstance(self.embedder, SelectiveEmbedder) and not self.embedder.understands(text):
             return None, notes
         try:
             return self.embedder.embed_query(text), notes

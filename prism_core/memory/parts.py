@@ -60,6 +60,10 @@ class Store:
             raise StoreUrlError(name, "is a file, not a directory")
         return cls(name, f"sqlite:///{directory / 'ledger.db'}", directory / "chroma")
 
+    def exists(self) -> bool:
+        """Whether there is a ledger already."""
+        return self.url != "sqlite://" and Path(self.url.removeprefix("sqlite:///")).exists()
+
 
 @dataclass(slots=True)
 class LazyIndex:

@@ -6,7 +6,8 @@ import random
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from threading import RLock
+from datetime import UTC, datetime, timedelta
+from threading import Lock, RLock
 
 from prism_core.changes import AddLink, Change, FloatArray, PutVector
 from prism_core.encode.encoder import Encoded, Encoder, WriteContext
@@ -22,6 +23,7 @@ MAX_ATTEMPTS = 64
 STRIPES = 64
 PENDING_BATCH = 64
 RETRY_SECONDS = 30.0
+RESOLUTION = timedelta(microseconds=1)
 
 
 @dataclass(slots=True)
@@ -71,6 +73,8 @@ class Recorder:
         self._clock = clock
         self._locks = tuple(RLock() for _ in range(STRIPES))
         self._failed_at: float | None = None
+        self._clock_lock = Lock()
+        self._latest = datetime.min.replace(tzinfo=UTC)
 
     def lock(self, scope: Scope) -> RLock:
         """Held while a scope is written by this process."""
@@ -96,14 +100,12 @@ class Recorder:
             failure = ""
             for attempt in range(MAX_ATTEMPTS):
                 state = self._states.get(scope)
-                written, based_on = self._encode(scope, state, events, receipt_ids, vectors)
+                written, based_on = self._encode(scope, state, events, receipt_ids)
                 missing = [text for text in written.texts if text not in vectors]
                 if embed and missing and self._embedder is not None and not failure:
                     fresh, failure = self._embed(missing)
                     vectors |= fresh
-                    written, based_on = self._encode(scope, state, events, receipt_ids, vectors)
-                if failure:
-                    written = _Written([_degraded(item, failure) for item in written.encoded])
+                written = self._completed(written, vectors, failure)
                 try:
                     position = self._ledger.commit(
                         scope, written.changes, based_on=based_on, recorded_at=self._clock(), receipts=written.receipts
@@ -178,14 +180,13 @@ class Recorder:
         state: ScopeState,
         events: Sequence[Event],
         receipt_ids: Sequence[str],
-        vectors: Mapping[str, FloatArray],
     ) -> tuple[_Written, Position]:
         with state.lock:
             state.catch_up()
             view = StagedView(state)
             encoded = []
             for event, receipt_id in zip(events, receipt_ids, strict=True):
-                item = self._encoder.encode(event, WriteContext(scope, view, self._clock(), vectors), receipt_id)
+                item = self._encoder.encode(event, WriteContext(scope, view, self._tick()), receipt_id)
                 if item.unit is not None:
                     view.stage(item.unit, item.key)
                 for change in item.changes:
@@ -193,6 +194,20 @@ class Recorder:
                         state.graph.check_acyclic(change.link)
                 encoded.append(item)
             return _Written(encoded), state.position
+
+    def _completed(self, written: _Written, vectors: Mapping[str, FloatArray], failure: str) -> _Written:
+        final = {unit.id: vectors.get(unit.text) for unit, _ in written.units()}
+        encoded = [
+            self._encoder.complete(item, final[item.unit.id] if item.unit is not None else None)
+            for item in written.encoded
+        ]
+        return _Written([_degraded(item, failure) for item in encoded] if failure else encoded)
+
+    def _tick(self) -> datetime:
+        """The present instant, later than the one before: units of one write keep their order."""
+        with self._clock_lock:
+            self._latest = max(self._clock(), self._latest + RESOLUTION)
+            return self._latest
 
     def _embed(self, texts: Sequence[str]) -> tuple[dict[str, FloatArray], str]:
         """Vectors by text, and why there are none."""

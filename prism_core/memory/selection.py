@@ -78,10 +78,10 @@ def worth_the_tokens(
         builder: renders and packs.
         stop: share of the best score below which a candidate is not worth its tokens, in [0, 1].
     """
-    reasons = {unit_id: "below the floor: too far from the question" for unit_id in ranking.ids[ranking.above_floor :]}
+    reasons = dict.fromkeys(ranking.ids[ranking.in_race :], "below the floor: too far from the question")
     wanted: list[str] = []
-    threshold = stop * ranking.score(0) if ranking.above_floor else 0.0
-    for place, unit_id in enumerate(ranking.ids[: ranking.above_floor]):
+    threshold = stop * ranking.score(0) if ranking.in_race else 0.0
+    for place, unit_id in enumerate(ranking.ids[: ranking.in_race]):
         if ranking.score(place) < threshold:
             reasons[unit_id] = (
                 f"not worth its tokens: score {ranking.score(place):.2f}, the best has {ranking.score(0):.2f}"

@@ -23,7 +23,7 @@ Weights = Mapping[str, Mapping[str, float]]
 """Weight of every signal, grouped by objective."""
 
 CONVERSATION: Weights = {
-    "relevance": {"lexical": 1.0, "dense": 0.8, "entity": 0.1, "intent": 0.05},
+    "relevance": {"lexical": 1.0, "dense": 0.8, "entity": 0.1, "intent": 0.02},
     "context": {
         "lexical before": 0.1,
         "lexical after": 0.1,
@@ -60,7 +60,7 @@ class Scored:
         signals: name of every signal to its values, shape (p,).
         objectives: name of every objective to its values in [0, 1], shape (p,).
         score: weighted sum, shape (p,).
-        weight: sum of the weights' magnitudes.
+        weight: sum of the magnitudes of the weights whose signals tell candidates apart.
     """
 
     signals: Mapping[str, FloatArray]
@@ -99,10 +99,12 @@ def score(query: IntentQuery, evidence: Evidence, active: IntArray, tagger: Inte
         part = np.zeros(len(evidence.rows), dtype=np.float32)
         for signal, weight in weights.items():
             part += np.float32(weight) * values[signal]
-        objectives[name] = _unit_range(part)
+        objectives[name] = _unit_range(part, weights)
         total += part
     used = {signal for weights in table.values() for signal in weights}
-    magnitude = sum(abs(weight) for weights in table.values() for weight in weights.values())
+    magnitude = sum(
+        abs(weight) for weights in table.values() for name, weight in weights.items() if np.ptp(values[name]) > 0
+    )
     return Scored({name: values[name] for name in values if name in used}, objectives, total, magnitude)
 
 
@@ -129,7 +131,7 @@ def _conversation_signals(query: IntentQuery, evidence: Evidence, tagger: Intent
         "session, lexical": session_lexical,
         "session, dense": session_dense,
         "speaker": of.spoken_by_named(evidence, query.text),
-        "substance": of.substance(columns.tokens[rows]),
+        "substance": of.substance(columns.terms[rows]),
         "asks": columns.question[rows].astype(np.float32),
         "length": of.lengthiness(columns.tokens[rows]),
         "recency": of.recency(columns.times[rows]),
@@ -154,6 +156,8 @@ def _intent_fit(query: IntentQuery, evidence: Evidence, tagger: IntentTagger) ->
     return of.scaled(np.array(fit, dtype=np.float32))
 
 
-def _unit_range(values: FloatArray) -> FloatArray:
-    low, high = float(values.min(initial=0.0)), float(values.max(initial=0.0))
-    return ((values - low) / (high - low)).astype(np.float32) if high > low else np.zeros_like(values)
+def _unit_range(values: FloatArray, weights: Mapping[str, float]) -> FloatArray:
+    """From the range a group of weights allows to [0, 1]."""
+    low = sum(weight for weight in weights.values() if weight < 0)
+    high = sum(weight for weight in weights.values() if weight > 0)
+    return np.asarray(np.clip((values - low) / (high - low), 0.0, 1.0), dtype=np.float32)

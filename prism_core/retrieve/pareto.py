@@ -67,10 +67,10 @@ def crowding_distance(objectives: ArrayLike) -> Float64Array:
     return distance
 
 
-def soft_front_order(
+def soft_front_scores(
     scores: ArrayLike, fronts: ArrayLike, weight_sum: float, penalty: float = 0.1, cap: int = 6
-) -> IntArray:
-    """Candidates by score minus a bounded penalty for a late front: `penalty * weight_sum * min(front, cap) / cap`.
+) -> Float64Array:
+    """Scores less a bounded penalty for a late front: `penalty * weight_sum * min(front, cap) / cap`.
 
     Args:
         scores: shape (n,), the weighted sum of the objectives, higher is better.
@@ -80,13 +80,18 @@ def soft_front_order(
         cap: the front from which on the penalty no longer grows.
 
     Returns:
-        Shape (n,), row indices, best first; ties in the order of the rows.
+        Shape (n,), higher is better.
 
     Raises:
         QueryError: if the lengths differ, or a value is not a number.
     """
     score, front = _columns(scores, fronts)
-    return _best_first(score - penalty * weight_sum * np.minimum(front, cap) / cap)
+    return score - penalty * weight_sum * np.minimum(front, cap) / cap
+
+
+def best_first(scores: ArrayLike) -> IntArray:
+    """Row indices by descending score, shape (n,); ties in the order of the rows."""
+    return _best_first(np.asarray(scores, dtype=np.float64))
 
 
 def front_first_order(scores: ArrayLike, fronts: ArrayLike, objectives: ArrayLike) -> IntArray:

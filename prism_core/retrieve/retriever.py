@@ -13,7 +13,7 @@ from prism_core.changes import FloatArray, IntArray
 from prism_core.protocols import IntentTagger, Planner, ScopeView
 from prism_core.results import Candidate, Confidence
 from prism_core.retrieve.objectives import Scored, score
-from prism_core.retrieve.pareto import dominance_fronts, front_first_order, soft_front_order
+from prism_core.retrieve.pareto import best_first, dominance_fronts, front_first_order, soft_front_scores
 from prism_core.retrieve.recall import Recall, recall
 from prism_core.retrieve.signals import Evidence
 from prism_core.text import analyze
@@ -51,7 +51,9 @@ class Ranking:
         channels: names of the channels that proposed each place of the pool.
         tokens: tokens of each place of the pool.
         scored: signals and objectives.
-        fronts: front of each place of the pool, -1 below the floor.
+        values: what each place of the pool is ordered by: its score, in the soft order less its front's penalty.
+        fronts: front of each place of the pool, -1 for those out of the race.
+        above: whether each place of the pool is above the floor.
         sure: whether each place of the pool is close to the question.
     """
 
@@ -61,17 +63,19 @@ class Ranking:
     channels: tuple[tuple[str, ...], ...] = ()
     tokens: tuple[int, ...] = ()
     scored: Scored = field(default_factory=lambda: Scored({}, {}, np.empty(0, dtype=np.float32), 0.0))
+    values: FloatArray = field(default_factory=lambda: np.empty(0, dtype=np.float32))
     fronts: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    above: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
     sure: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
 
     @property
-    def above_floor(self) -> int:
-        """How many candidates are above the floor; they come first."""
+    def in_race(self) -> int:
+        """How many candidates are in the race; they come first."""
         return int(np.count_nonzero(self.fronts >= 0))
 
     def score(self, place: int) -> float:
-        """Score of the candidate at a place of the order."""
-        return float(self.scored.score[self.order[place]])
+        """What the candidate at a place of the order is ordered by."""
+        return float(self.values[self.order[place]])
 
     def size(self, place: int) -> int:
         """Tokens of the candidate at a place of the order."""
@@ -79,7 +83,7 @@ class Ranking:
 
     def confidence(self, place: int) -> Confidence:
         """How far the candidate at a place of the order deserves to be believed."""
-        if self.fronts[self.order[place]] < 0:
+        if not self.above[self.order[place]]:
             return Confidence.LOW
         return Confidence.HIGH if self.sure[self.order[place]] else Confidence.MEDIUM
 
@@ -140,6 +144,8 @@ class Retriever:
         floor: when a candidate is worth nothing.
         order: how non-dominated fronts decide.
         front_penalty: share of the weight sum that the last fronts lose in the soft order, in [0, 1].
+        grain: objectives are compared in steps of this size, > 0 (epsilon-dominance: M. Laumanns et al., "Combining
+            convergence and diversity in evolutionary multiobjective optimization", 2002).
     """
 
     planner: Planner
@@ -148,8 +154,17 @@ class Retriever:
     floor: Floor = field(default_factory=Floor)
     order: Order = "soft"
     front_penalty: float = 0.1
+    grain: float = 0.1
 
-    def rank(self, query: IntentQuery, view: ScopeView, vector: FloatArray | None, *, at_least: int = 0) -> Ranking:
+    def rank(
+        self,
+        query: IntentQuery,
+        view: ScopeView,
+        vector: FloatArray | None,
+        *,
+        at_least: int = 0,
+        cut: bool = True,
+    ) -> Ranking:
         """Rank the candidates of a query.
 
         Args:
@@ -157,6 +172,7 @@ class Retriever:
             view: the scope.
             vector: the question's embedding, shape (d,), or None to rank without one.
             at_least: fill the pool up to this many candidates while the query's limits admit that many.
+            cut: whether candidates below the floor are out of the race; otherwise they only carry a low confidence.
         """
         planned = self.planner.plan(query, view)
         terms = analyze(planned.text)
@@ -167,8 +183,8 @@ class Retriever:
         evidence = Evidence(view, pool.rows, lexical, terms, vector)
         scored = score(planned, evidence, view.rows(planned.active), self.tagger)
         coverage, similarity = _closeness(evidence)
-        fronts = np.full(len(pool.rows), -1, dtype=np.intp)
-        order = self._order(scored, self._above_floor(planned, coverage, similarity), fronts)
+        above = self._above_floor(planned, coverage, similarity)
+        order, values, fronts = self._order(scored, above if cut else np.ones_like(above))
         return Ranking(
             query=planned,
             ids=tuple(view.ids[row] for row in pool.rows[order].tolist()),
@@ -176,7 +192,9 @@ class Retriever:
             channels=tuple(tuple(pool.channels[row]) for row in pool.rows.tolist()),
             tokens=tuple(view.columns.tokens[pool.rows].tolist()),
             scored=scored,
+            values=values,
             fronts=fronts,
+            above=above,
             sure=(coverage >= self.floor.sure_coverage) | (similarity >= self.floor.sure_similarity),
         )
 
@@ -186,18 +204,21 @@ class Retriever:
             return np.ones(len(coverage), dtype=np.bool_)
         return (coverage >= self.floor.coverage) | (similarity >= self.floor.similarity)
 
-    def _order(self, scored: Scored, above: NDArray[np.bool_], fronts: IntArray) -> IntArray:
-        """Places of the pool, best first, those below the floor last; fills in the fronts of those above."""
+    def _order(self, scored: Scored, above: NDArray[np.bool_]) -> tuple[IntArray, FloatArray, IntArray]:
+        """Places of the pool, best first, those below the floor last; what they are ordered by; their fronts."""
         kept, rest = np.flatnonzero(above), np.flatnonzero(~above)
         objectives = np.stack(list(scored.objectives.values()), axis=1)[kept]
-        fronts[kept] = dominance_fronts(objectives)
-        score = scored.score
+        fronts = np.full(len(above), -1, dtype=np.intp)
+        # A difference too small to matter must not save a candidate from domination.
+        fronts[kept] = dominance_fronts(np.floor(objectives / self.grain + 0.5))
+        values = scored.score.copy()
         if self.order == "front_first":
-            best = front_first_order(score[kept], fronts[kept], objectives)
+            best = front_first_order(values[kept], fronts[kept], objectives)
         else:
             penalty = self.front_penalty if self.order == "soft" else 0.0
-            best = soft_front_order(score[kept], fronts[kept], scored.weight, penalty)
-        return np.concatenate([kept[best], rest[np.argsort(-score[rest], kind="stable")]])
+            values[kept] = soft_front_scores(values[kept], fronts[kept], scored.weight, penalty)
+            best = best_first(values[kept])
+        return np.concatenate([kept[best], rest[best_first(values[rest])]]), values, fronts
 
 
 def _closeness(evidence: Evidence) -> tuple[FloatArray, FloatArray]:

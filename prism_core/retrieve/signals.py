@@ -17,8 +17,9 @@ from prism_core.text import normalize
 
 LONG_TOKENS = 100
 """From this size on a unit's own words say enough; its neighbours count less and its length costs."""
-SHORT_WORDS = 20
-TOKENS_PER_WORD = 1.4
+FEW_TERMS = 10
+NEIGHBOUR_SECONDS = 3600.0
+"""Units of a session further apart than this do not speak of the same thing for being neighbours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,21 +60,31 @@ def gathered(values: FloatArray, rows: IntArray) -> FloatArray:
     return found
 
 
-def stepped(links: IntArray, rows: IntArray) -> IntArray:
-    """Follow `previous` or `following` once, staying at -1."""
-    return np.where(rows >= 0, links[rows], -1)
+def stepped(links: IntArray, rows: IntArray, times: NDArray[np.float64]) -> IntArray:
+    """Follow `previous` or `following` once; -1 at the end of a session, and where the next one is far in time."""
+    reached = np.where(rows >= 0, links[rows], -1)
+    near = np.abs(times[reached] - times[rows]) <= NEIGHBOUR_SECONDS
+    return np.where(near, reached, -1)
+
+
+def in_dialogue(columns: Columns, rows: IntArray) -> IntArray:
+    """Rows that are part of a dialogue, the others replaced by -1: notes side by side do not answer each other."""
+    sessions = columns.session[rows]
+    talks = np.append(columns.dialogue, False)
+    return np.where(talks[sessions], rows, -1)
 
 
 def around(evidence: Evidence) -> dict[str, IntArray]:
     """The rows next to each candidate in its session; -1 where there is none."""
     columns = evidence.columns
-    before = stepped(columns.previous, evidence.rows)
-    after = stepped(columns.following, evidence.rows)
+    rows = in_dialogue(columns, evidence.rows)
+    before = stepped(columns.previous, rows, columns.times)
+    after = stepped(columns.following, rows, columns.times)
     return {
         "before": before,
         "after": after,
-        "before 2": stepped(columns.previous, before),
-        "after 2": stepped(columns.following, after),
+        "before 2": stepped(columns.previous, before, columns.times),
+        "after 2": stepped(columns.following, after, columns.times),
     }
 
 
@@ -96,9 +107,9 @@ def lengthiness(tokens: IntArray) -> FloatArray:
     return np.asarray(np.minimum(np.log(np.maximum(tokens, LONG_TOKENS) / LONG_TOKENS), 4.0), dtype=np.float32)
 
 
-def substance(tokens: IntArray) -> FloatArray:
-    """How much a unit can say at all: 1 from about `SHORT_WORDS` words on, less below."""
-    return np.asarray(np.minimum(tokens / (SHORT_WORDS * TOKENS_PER_WORD), 1.0), dtype=np.float32)
+def substance(terms: IntArray) -> FloatArray:
+    """How much a unit can say at all: 1 from `FEW_TERMS` index terms on (about 20 English words), less below."""
+    return np.asarray(np.minimum(terms / FEW_TERMS, 1.0), dtype=np.float32)
 
 
 def session_support(evidence: Evidence, dense: FloatArray) -> tuple[FloatArray, FloatArray]:

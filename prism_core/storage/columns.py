@@ -16,6 +16,7 @@ _NONE = -1
 _TYPES: dict[str, type] = {
     "times": np.float64,
     "tokens": np.intp,
+    "terms": np.intp,
     "importance": np.float32,
     "session": np.intp,
     "task": np.intp,
@@ -85,6 +86,7 @@ class UnitColumns:
 
     times: NDArray[np.float64]
     tokens: IntArray
+    terms: IntArray
     importance: FloatArray
     session: IntArray
     task: IntArray
@@ -105,6 +107,7 @@ class UnitColumns:
         self._buffers: dict[str, NDArray[Any]] = {name: np.zeros(16, dtype=kind) for name, kind in _TYPES.items()}
         self._session_order: list[Timeline] = []
         self._task_order: list[Timeline] = []
+        self._session_speakers: list[set[int]] = []
         self._expose()
 
     def __len__(self) -> int:
@@ -115,7 +118,12 @@ class UnitColumns:
         """Size of the columns in bytes."""
         return sum(buffer.nbytes for buffer in self._buffers.values())
 
-    def append(self, unit: MemoryUnit, tokens: int, introduced: int) -> int:
+    @property
+    def dialogue(self) -> NDArray[np.bool_]:
+        """Whether more than one speaker takes part, by session number."""
+        return np.fromiter((len(names) > 1 for names in self._session_speakers), dtype=np.bool_)
+
+    def append(self, unit: MemoryUnit, tokens: int, terms: int, introduced: int) -> int:
         """Add a unit as the next row; answers the row."""
         row = self._size
         if row == len(self._buffers["times"]):
@@ -128,13 +136,14 @@ class UnitColumns:
         self.task[row] = self.tasks.number(unit.task_id)
         self.speaker[row] = self.speakers.number(unit.speaker)
         self.introduced[row] = introduced
-        self.update(row, unit, tokens)
+        self.update(row, unit, tokens, terms)
         self._order(row, time)
         return row
 
-    def update(self, row: int, unit: MemoryUnit, tokens: int) -> None:
+    def update(self, row: int, unit: MemoryUnit, tokens: int, terms: int) -> None:
         """Take over the values of a unit that may change after it was added."""
         self.tokens[row] = tokens
+        self.terms[row] = terms
         self.importance[row] = unit.importance
         self.question[row] = unit.action is None and unit.observation.rstrip().endswith(QUESTION_MARKS)
         self.current[row] = unit.status in (Status.CURRENT, Status.DISPUTED)
@@ -168,7 +177,13 @@ class UnitColumns:
         task, session = int(self.task[row]), int(self.session[row])
         if task >= 0:
             _timeline(self._task_order, task).add(time, row)
-        before, after = _timeline(self._session_order, session).add(time, row) if session >= 0 else (_NONE, _NONE)
+        if session < 0:
+            self.previous[row] = self.following[row] = _NONE
+            return
+        if session == len(self._session_speakers):
+            self._session_speakers.append(set())
+        self._session_speakers[session].add(int(self.speaker[row]))
+        before, after = _timeline(self._session_order, session).add(time, row)
         self.previous[row], self.following[row] = before, after
         if before >= 0:
             self.following[before] = row

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from prism_core.protocols import WriteView
+from prism_core.storage.state import is_open
 from prism_core.text import identifiers, normalize
 from prism_core.types import MemoryUnit
 
@@ -33,7 +34,7 @@ class StagedView:
             self._place(unit)
         self._units[unit.id] = unit
         self._texts.setdefault((unit.kind, normalize(unit.text)), unit.id)
-        if unit.observation:
+        if not is_open(unit):
             self._answered.add(unit.id)
         for value in identifiers(unit.text):
             if all(holder.id != unit.id for holder in self._holders[value]):

@@ -23,7 +23,7 @@ from prism_core.storage.identifiers import IdentifierIndex
 from prism_core.storage.keys import KeyIndex
 from prism_core.storage.lexical import LexicalIndex
 from prism_core.text import analyze, date_terms, identifiers, normalize
-from prism_core.types import MemoryUnit, Relation, Scope
+from prism_core.types import MemoryUnit, Outcome, Relation, Scope
 
 BYTES_PER_UNIT = 600
 
@@ -79,17 +79,18 @@ class ScopeState:
     def _put(self, unit: MemoryUnit, tokens: int) -> None:
         row = self._row_of.get(unit.id)
         chain = f"task {unit.task_id}" if unit.task_id is not None else f"session {unit.session_id}"
+        terms = analyze(unit.text)
         introduced = self._identifiers.put(len(self._ids) if row is None else row, identifiers(unit.text), chain)
         if row is None:
-            row = self.columns.append(unit, tokens, introduced)
+            row = self.columns.append(unit, tokens, len(terms), introduced)
             self._ids.append(unit.id)
             self._row_of[unit.id] = row
             self.graph.add_unit(unit.id)
             self._place(unit, row, chain)
         else:
-            self.columns.update(row, unit, tokens)
+            self.columns.update(row, unit, tokens, len(terms))
             self.columns.introduced[row] += introduced
-        self._lexical.put(row, analyze(unit.text) + date_terms(unit.event_time))
+        self._lexical.put(row, terms + date_terms(unit.event_time))
         self._entities.put(row, map(normalize, unit.entities))
         self._labels.put(row, unit.intent_tags)
         self._await_reply(unit)
@@ -109,7 +110,7 @@ class ScopeState:
         if unit.tool_call_id is None or unit.action is None:
             return
         calls = self._awaiting[unit.session_id, unit.tool_call_id]
-        if not unit.observation:
+        if is_open(unit):
             calls[unit.id] = None
         else:
             calls.pop(unit.id, None)
@@ -286,6 +287,11 @@ class ScopeState:
 
     def _id(self, row: int) -> str | None:
         return self._ids[row] if row >= 0 else None
+
+
+def is_open(unit: MemoryUnit) -> bool:
+    """Whether a call still waits for its reply."""
+    return not unit.observation and unit.outcome is Outcome.UNKNOWN
 
 
 def _array(rows: Sequence[int]) -> IntArray:

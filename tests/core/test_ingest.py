@@ -158,8 +158,8 @@ def test_a_chat_may_be_one_message_a_line(tmp_path: Path) -> None:
 
 
 def test_a_chat_without_an_id_keeps_its_derived_one_while_it_grows(tmp_path: Path) -> None:
-    short = read_chat(write_lines(tmp_path / "short.jsonl", *RUN["messages"][:3]))
-    long = read_chat(write_lines(tmp_path / "long.jsonl", *RUN["messages"]))
+    short = read_chat(write_lines(tmp_path / "chat.jsonl", *RUN["messages"][:1]))
+    long = read_chat(write_lines(tmp_path / "chat.jsonl", *RUN["messages"]))
     other = read_chat(write_lines(tmp_path / "other.jsonl", {"role": "user", "content": "Something else"}))
     assert short[0].id == long[0].id != other[0].id
 

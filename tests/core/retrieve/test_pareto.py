@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from prism_core.errors import QueryError
-from prism_core.retrieve.pareto import crowding_distance, dominance_fronts, front_first_order, soft_front_order
+from prism_core.retrieve.pareto import (
+    best_first,
+    crowding_distance,
+    dominance_fronts,
+    front_first_order,
+    soft_front_scores,
+)
 
 # A coarse grid makes ties and duplicates common; fine values and both zeros are mixed in.
 values = st.one_of(st.sampled_from([0.0, -0.0, 0.25, 0.5, 0.75, 1.0]), st.floats(0, 1))
@@ -77,7 +83,7 @@ def test_a_total_order_gives_every_row_its_own_front() -> None:
 def test_no_rows_no_fronts() -> None:
     assert dominance_fronts(np.empty((0, 3))).tolist() == []
     assert crowding_distance(np.empty((0, 3))).tolist() == []
-    assert soft_front_order([], [], 1.0).tolist() == []
+    assert best_first(soft_front_scores([], [], 1.0)).tolist() == []
     assert front_first_order([], [], np.empty((0, 2))).tolist() == []
 
 
@@ -90,7 +96,7 @@ def test_a_value_that_is_no_number_is_named(sort: object) -> None:
 
 def test_orders_name_the_row_that_is_no_number() -> None:
     with pytest.raises(QueryError, match=r"scores\[1\]"):
-        soft_front_order([0.1, math.nan], [0, 0], 1.0)
+        best_first(soft_front_scores([0.1, math.nan], [0, 0], 1.0))
     with pytest.raises(QueryError, match=r"fronts\[0\]"):
         front_first_order([0.1], [math.nan], [[0.5]])
 
@@ -103,7 +109,7 @@ def test_objectives_are_a_table(objectives: object) -> None:
 
 def test_lengths_must_agree() -> None:
     with pytest.raises(QueryError, match="fronts"):
-        soft_front_order([0.1, 0.2], [0], 1.0)
+        best_first(soft_front_scores([0.1, 0.2], [0], 1.0))
     with pytest.raises(QueryError, match="2 scores"):
         front_first_order([0.1, 0.2], [0, 0], [[0.1]])
 
@@ -122,10 +128,10 @@ def test_crowding_ignores_an_objective_that_says_nothing() -> None:
 def test_soft_order_is_the_score_minus_a_bounded_front_term() -> None:
     scores, fronts = [2.0, 2.1, 2.05], [0, 3, 1]
     # weight sum 3, penalty .1: 0.05 per front
-    assert soft_front_order(scores, fronts, 3.0).tolist() == [0, 2, 1]
-    assert soft_front_order(scores, fronts, 3.0, penalty=0).tolist() == [1, 2, 0]
-    assert soft_front_order([1.0, 1.2], [6, 60], 1.0).tolist() == [1, 0]
-    assert soft_front_order([1.0, 1.2], [1, 2], 1.0, penalty=1.0, cap=2).tolist() == [0, 1]
+    assert best_first(soft_front_scores(scores, fronts, 3.0)).tolist() == [0, 2, 1]
+    assert best_first(soft_front_scores(scores, fronts, 3.0, penalty=0)).tolist() == [1, 2, 0]
+    assert best_first(soft_front_scores([1.0, 1.2], [6, 60], 1.0)).tolist() == [1, 0]
+    assert best_first(soft_front_scores([1.0, 1.2], [1, 2], 1.0, penalty=1.0, cap=2)).tolist() == [0, 1]
 
 
 def test_front_first_is_strict_then_score_then_room() -> None:
@@ -139,7 +145,7 @@ def test_front_first_is_strict_then_score_then_room() -> None:
 @given(st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0]), st.integers(0, 3)), max_size=30))
 def test_orders_are_permutations_with_ties_in_row_order(rows: list[tuple[float, int]]) -> None:
     scores, fronts = [row[0] for row in rows], [row[1] for row in rows]
-    soft = soft_front_order(scores, fronts, 2.0).tolist()
+    soft = best_first(soft_front_scores(scores, fronts, 2.0)).tolist()
     assert soft == sorted(range(len(rows)), key=lambda row: -(scores[row] - 0.1 * 2.0 * fronts[row] / 6))
     same = np.full((len(rows), 2), 0.5)
     strict = front_first_order(scores, fronts, same).tolist()
