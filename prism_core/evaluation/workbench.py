@@ -17,7 +17,7 @@ from prism_core.embed import CachedEmbedder, MiniLMEmbedder
 from prism_core.errors import QueryError
 from prism_core.evaluation.systems import Opener, System
 from prism_core.memory import PrismMemory
-from prism_core.protocols import Clock, Embedder, IdFactory
+from prism_core.protocols import Clock, Embedder, IdFactory, SelectiveEmbedder
 from prism_core.text import O200kCounter
 
 
@@ -48,6 +48,10 @@ class KnownVectors:
         missing = [text for text in texts if text not in self.vectors]
         computed = dict(zip(missing, self.inner.embed_documents(missing), strict=True)) if missing else {}
         return np.stack([self.vectors[text] if text in self.vectors else computed[text] for text in texts])
+
+    def understands(self, text: str) -> bool:
+        """What the inner embedder says of a text; True where it does not say."""
+        return self.inner.understands(text) if isinstance(self.inner, SelectiveEmbedder) else True
 
     def embed_query(self, text: str) -> FloatArray:
         """The vector of a question, shape (d,)."""
