@@ -17,10 +17,12 @@ from prism_core.changes import FloatArray
 from prism_core.errors import IndexFailedError
 from prism_core.protocols import Ledger, VectorIndex
 from prism_core.results import Position
+from prism_core.storage.vector_cache import VectorCache
 from prism_core.storage.vectors import ExactIndex
 from prism_core.types import Scope
 
 _BATCH = 1024
+CACHED_VECTORS = 16_384
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ class VectorProjection:
         self._tail = ExactIndex()
         self._tail_rows: dict[str, int] = {}
         self._due: dict[str, None] = {}
+        self._read = VectorCache(CACHED_VECTORS)
         self._scored: tuple[FloatArray, FloatArray] | None = None
         self._position = Position()
         self.pending: dict[str, None] = {}
@@ -65,8 +68,8 @@ class VectorProjection:
 
     @property
     def nbytes(self) -> int:
-        """Size of the tail in bytes."""
-        return self._tail.nbytes
+        """Size of the vectors held in memory, in bytes."""
+        return self._tail.nbytes + self._read.nbytes
 
     def apply(self, vectors: Sequence[tuple[str, FloatArray | None]], position: Position) -> None:
         """Take over changed vectors; None marks a unit as pending."""
@@ -81,6 +84,7 @@ class VectorProjection:
             self._tail_rows.setdefault(unit_id, len(self._tail_rows))
         if ready:
             self._tail.upsert(self._scope, [unit_id for unit_id, _ in ready], np.stack([vector for _, vector in ready]))
+        self._read.discard([unit_id for unit_id, _ in vectors])
         self._scored = None
         self._position = position
         if len(self._due) >= self._choice.batch:
@@ -144,14 +148,25 @@ class VectorProjection:
         if in_tail.any():
             scores[in_tail] = self._tail_scores(vector)[rows[in_tail]]
         if self.followed.seq and not in_tail.all():
-            elsewhere = np.flatnonzero(~in_tail).tolist()
-            stored = self._ledger.vectors(self._scope, [ids[place] for place in elsewhere])
-            places = [place for place in elsewhere if ids[place] in stored]
-            if places:
-                scores[places] = np.stack([stored[ids[place]] for place in places]) @ vector
+            elsewhere = np.flatnonzero(~in_tail)
+            scores[elsewhere] = self._stored_scores(vector, [ids[place] for place in elsewhere.tolist()])
         for place, unit_id in enumerate(ids if self.pending else ()):
             if unit_id in self.pending:
                 scores[place] = 0.0
+        return scores
+
+    def _stored_scores(self, vector: FloatArray, ids: Sequence[str]) -> FloatArray:
+        places = self._read.places(ids)
+        unread = [unit_id for unit_id, place in zip(ids, places.tolist(), strict=True) if place < 0]
+        fresh = self._ledger.vectors(self._scope, unread) if unread else {}
+        scores = np.zeros(len(ids), dtype=np.float32)
+        held = places >= 0
+        if held.any():
+            scores[held] = self._read.scores(places[held], vector)
+        found = [place for place, unit_id in enumerate(ids) if unit_id in fresh]
+        if found:
+            scores[found] = np.stack([fresh[ids[place]] for place in found]) @ vector
+        self._read.put(fresh)
         return scores
 
     def forget(self) -> None:

@@ -54,7 +54,9 @@ def test_columns_grow_and_take_over_changed_values() -> None:
     assert len(columns) == len(columns.times) == 40
     assert columns.tokens.tolist() == list(range(40))
     assert columns.task_rows("t").tolist() == list(range(40))
-    columns.update(7, unit(7, status=Status.SUPERSEDED, outcome=Outcome.FAILURE, importance=1.0, kind=Kind.STEP), 99, 50)
+    columns.update(
+        7, unit(7, status=Status.SUPERSEDED, outcome=Outcome.FAILURE, importance=1.0, kind=Kind.STEP), 99, 50
+    )
     assert (columns.tokens[7], columns.importance[7]) == (99, 1.0)
     assert not columns.current[7]
     assert columns.failed[7]
