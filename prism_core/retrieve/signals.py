@@ -116,9 +116,10 @@ def session_support(evidence: Evidence, dense: FloatArray) -> tuple[FloatArray, 
     """How well a candidate's session as a whole fits: BM25 of the session, and its best similarity in the pool."""
     sessions = evidence.columns.session[evidence.rows]
     lexical = scaled(gathered(evidence.view.session_lexical(evidence.terms), sessions))
-    best = np.zeros(int(sessions.max(initial=-1)) + 2, dtype=np.float32)
-    np.maximum.at(best, sessions, dense[evidence.rows])
-    return lexical, np.asarray(np.where(sessions >= 0, scaled(best[sessions]), 0.0), dtype=np.float32)
+    best = np.zeros(int(sessions.max(initial=-1)) + 1, dtype=np.float32)
+    member = sessions >= 0
+    np.maximum.at(best, sessions[member], dense[evidence.rows][member])
+    return lexical, scaled(gathered(best, sessions))
 
 
 def spoken_by_named(evidence: Evidence, text: str) -> FloatArray:

@@ -17,12 +17,13 @@ except ImportError as error:
 
 from prism_core.testing.embedder import EmbedderContract
 from prism_core.testing.ledger import LedgerContract
-from prism_core.testing.scripted import CountingIds, ScriptedClock, make_unit, unit_vectors
+from prism_core.testing.scripted import CountingIds, HashedEmbedder, ScriptedClock, make_unit, unit_vectors
 from prism_core.testing.vectors import VectorIndexContract
 
 __all__ = [
     "CountingIds",
     "EmbedderContract",
+    "HashedEmbedder",
     "LedgerContract",
     "ScriptedClock",
     "VectorIndexContract",

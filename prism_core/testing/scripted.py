@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import zlib
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from prism_core.changes import AddUnit, Change, FloatArray
-from prism_core.errors import PrismError
+from prism_core.errors import EmbeddingError, PrismError
 from prism_core.protocols import Ledger
 from prism_core.results import Position, Receipt
 from prism_core.types import MemoryUnit, Scope
@@ -116,3 +117,41 @@ def run_threads(*tasks: Callable[[], object]) -> None:
     for thread in threads:
         thread.join()
     assert not failures, failures
+
+
+class HashedEmbedder:
+    """A small deterministic embedder that costs nothing and can be switched off: words hashed into a vector.
+
+    Attributes:
+        id: its name.
+        dimension: length of a vector.
+        down: whether it fails.
+    """
+
+    def __init__(self, name: str = "hashed", dimension: int = 32) -> None:
+        self.id = name
+        self.dimension = dimension
+        self.down = False
+
+    def embed_documents(self, texts: Sequence[str]) -> FloatArray:
+        """Shape (n, dimension).
+
+        Raises:
+            EmbeddingError: while it is down.
+        """
+        if self.down:
+            raise EmbeddingError(self.id, "it is down")
+        rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            for word in text.lower().split():
+                row[zlib.crc32(word.encode()) % self.dimension] += 1
+            row /= max(float(np.linalg.norm(row)), 1e-9)
+        return rows
+
+    def embed_query(self, text: str) -> FloatArray:
+        """Shape (dimension,).
+
+        Raises:
+            EmbeddingError: while it is down.
+        """
+        return np.asarray(self.embed_documents([text])[0])

@@ -3,20 +3,16 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from prism_core import Confidence, Event, IntentQuery, Kind, Outcome, PrismMemory, ReceiptStatus, Relation, Source
-from prism_core.changes import FloatArray
 from prism_core.errors import (
     BudgetError,
     ClosedError,
     EmbedderMismatchError,
-    EmbeddingError,
     InvalidEventError,
     NaiveDatetimeError,
     QueryError,
@@ -26,7 +22,7 @@ from prism_core.errors import (
     UnknownReceiptError,
     UnknownUnitError,
 )
-from prism_core.testing import CountingIds, ScriptedClock
+from prism_core.testing import CountingIds, HashedEmbedder, ScriptedClock
 
 SCOPE = ("acme", "ann")
 
@@ -59,28 +55,6 @@ def reply(text: str, call_id: str = "c1", **fields: object) -> dict[str, object]
 @pytest.fixture
 def lexical() -> PrismMemory:
     return PrismMemory.open(embedder=None, clock=ScriptedClock(), new_id=CountingIds())
-
-
-class Hashed:
-    """A small deterministic embedder that can be switched off."""
-
-    def __init__(self, name: str = "hashed", dimension: int = 32) -> None:
-        self.id = name
-        self.dimension = dimension
-        self.down = False
-
-    def embed_documents(self, texts: Sequence[str]) -> FloatArray:
-        if self.down:
-            raise EmbeddingError(self.id, "it is down")
-        rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            for word in text.lower().split():
-                row[sum(map(ord, word)) % self.dimension] += 1
-            row /= max(float(np.linalg.norm(row)), 1e-9)
-        return rows
-
-    def embed_query(self, text: str) -> FloatArray:
-        return np.asarray(self.embed_documents([text])[0])
 
 
 class TestWrite:
@@ -208,7 +182,7 @@ class TestWrite:
             assert memory.drain(scope=SCOPE) == []
 
     def test_a_failing_embedder_degrades_and_units_are_embedded_later(self, tmp_path: Path) -> None:
-        embedder = Hashed()
+        embedder = HashedEmbedder()
         embedder.down = True
         with PrismMemory.open(tmp_path, embedder=embedder) as memory:
             receipt = memory.write("the blue bicycle", scope=SCOPE)
@@ -373,9 +347,10 @@ class TestExplain:
         assert [unit.id for unit in chain.units] == [ids[0], ids[2], ids[4]]
         via = {step.unit.id: step.link for step in chain}
         assert via[ids[4]] is None
-        assert via[ids[2]] is not None
-        assert via[ids[2]].relation is Relation.REQUIRES
-        assert "visa_4411" in via[ids[2]].reason
+        link = via[ids[2]]
+        assert link is not None
+        assert link.relation is Relation.REQUIRES
+        assert "visa_4411" in link.reason
         assert "visa_4411" in chain.render()
         assert {unit.id for unit in lexical.impact(ids[0], scope=SCOPE).units} == {ids[0], ids[2], ids[4]}
         failed = lexical.failure_path(scope=SCOPE, task_id="trip")
@@ -464,7 +439,7 @@ class TestStore:
             assert all(finding.ok for finding in other.doctor())
 
     def test_chroma_answers_as_exact_search_does(self, tmp_path: Path) -> None:
-        embedder = Hashed()
+        embedder = HashedEmbedder()
         words = ["ship", "whale", "harbour", "map", "storm", "sail", "rope", "mast"]
         texts = [f"{words[n % 8]} {words[n * 3 % 8]} {words[n * 5 % 7]} {n}" for n in range(150)]
         with PrismMemory.open(tmp_path / "c", embedder=embedder, index="chroma", clock=ScriptedClock()) as chroma:
@@ -478,7 +453,7 @@ class TestStore:
             ]
 
     def test_a_second_owner_of_the_index_searches_exactly_and_says_so(self, tmp_path: Path) -> None:
-        embedder = Hashed()
+        embedder = HashedEmbedder()
         with PrismMemory.open(tmp_path, embedder=embedder, index="chroma") as one:
             one.write_many([f"ship {n}" for n in range(70)], scope=SCOPE)
             with PrismMemory.open(tmp_path, embedder=embedder, index="chroma") as other:
@@ -489,16 +464,16 @@ class TestStore:
                 assert "exact search answers" in other.search("ship 7", scope=SCOPE).degraded[0]
 
     def test_another_embedder_is_refused_or_embeds_again(self, tmp_path: Path) -> None:
-        with PrismMemory.open(tmp_path, embedder=Hashed("one", 32)) as memory:
+        with PrismMemory.open(tmp_path, embedder=HashedEmbedder("one", 32)) as memory:
             memory.write("the old lighthouse", scope=SCOPE)
         with pytest.raises(EmbedderMismatchError, match="reembed"):
-            PrismMemory.open(tmp_path, embedder=Hashed("two", 16))
+            PrismMemory.open(tmp_path, embedder=HashedEmbedder("two", 16))
         with PrismMemory.open(tmp_path, embedder=None) as memory:
             assert len(memory.search("lighthouse", scope=SCOPE)) == 1
-        with PrismMemory.open(tmp_path, embedder=Hashed("two", 16), on_embedder_change="reembed") as memory:
+        with PrismMemory.open(tmp_path, embedder=HashedEmbedder("two", 16), on_embedder_change="reembed") as memory:
             assert memory.stats(SCOPE).pending == 0
             assert memory.search("lighthouse", scope=SCOPE)[0].candidate.signals["dense"] == 1.0
-        with PrismMemory.open(tmp_path, embedder=Hashed("two", 16)) as memory:
+        with PrismMemory.open(tmp_path, embedder=HashedEmbedder("two", 16)) as memory:
             assert len(memory.search("lighthouse", scope=SCOPE)) == 1
 
     def test_places_that_cannot_be_a_store(self, tmp_path: Path) -> None:

@@ -1,0 +1,138 @@
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+
+from prism_core.retrieve import signals
+from prism_core.retrieve.coherence import coherence, shared_identifiers
+from prism_core.retrieve.signals import Evidence
+from prism_core.retrieve.supply import SupplyWeights, supply
+from prism_core.storage.state import ScopeState
+from prism_core.text import analyze
+from prism_core.types import Event, Kind, Source
+
+MakeView = Callable[[Sequence[Event | str]], ScopeState]
+START = datetime(2026, 5, 1, tzinfo=UTC)
+
+
+def said(text: str, speaker: str, minute: int, session: str = "s") -> Event:
+    return Event(observation=text, speaker=speaker, session_id=session, event_time=START + timedelta(minutes=minute))
+
+
+def evidence(view: ScopeState, question: str) -> Evidence:
+    terms = analyze(question)
+    return Evidence(view, np.arange(len(view)), view.lexical(terms), terms, None)
+
+
+def test_scaling_is_bounded_and_survives_nothing() -> None:
+    assert signals.scaled(np.array([-1, 0, 2, 4], dtype=np.float32)).tolist() == [0, 0, 0.5, 1]
+    assert signals.scaled(np.array([-1, 0], dtype=np.float32)).tolist() == [0, 0]
+    assert signals.scaled(np.empty(0, dtype=np.float32)).tolist() == []
+
+
+def test_neighbours_are_turns_of_a_dialogue_near_in_time(make_view: MakeView) -> None:
+    view = make_view(
+        [
+            said("a", "Ann", 0),
+            said("b", "Bob", 1),
+            said("c", "Ann", 500),
+            said("note one", "Ann", 0, "notes"),
+            said("note two", "Ann", 1, "notes"),
+            "alone",
+        ]
+    )
+    near = signals.around(evidence(view, "x"))
+    assert near["after"].tolist() == [1, -1, -1, -1, -1, -1]
+    assert near["before"].tolist() == [-1, 0, -1, -1, -1, -1]
+    assert near["before 2"].tolist() == [-1] * 6
+
+
+def test_the_only_named_speaker_of_several_counts(make_view: MakeView) -> None:
+    view = make_view([said("tea", "Ann Lee", 0), said("tea", "Bob", 1)])
+    assert signals.spoken_by_named(evidence(view, "tea"), "What did Ann Lee's aunt drink?").tolist() == [1, 0]
+    assert signals.spoken_by_named(evidence(view, "tea"), "Did Ann Lee or Bob drink?").tolist() == [0, 0]
+    assert signals.spoken_by_named(evidence(view, "tea"), "Who, Annie?").tolist() == [0, 0]
+    alone = make_view([said("tea", "Ann", 0)])
+    assert signals.spoken_by_named(evidence(alone, "tea"), "What did Ann drink?").tolist() == [0]
+
+
+def test_a_fitting_session_supports_its_units(make_view: MakeView) -> None:
+    view = make_view(
+        [said("tea", "Ann", 0), said("green tea", "Bob", 1), said("cake", "Ann", 2, "t"), "tea without a session"]
+    )
+    lexical, dense = signals.session_support(evidence(view, "green tea"), np.array([0.5, 0.2, 0.1, 0.9]))
+    assert lexical.tolist() == [1, 1, 0, 0]
+    assert np.allclose(dense, [1, 1, 0.2, 0])
+
+
+def test_long_units_cost_and_short_ones_lean_on_their_neighbours() -> None:
+    tokens = np.array([10, 100, 400, 100_000])
+    assert signals.sparing(tokens).tolist() == [1, 1, 0.25, np.float32(0.001)]
+    length = signals.lengthiness(tokens)
+    assert length[:2].tolist() == [0, 0]
+    assert 1.38 < length[2] < 1.39
+    assert length[3] == 4.0
+    assert signals.substance(np.array([0, 5, 10, 50])).tolist() == [0, 0.5, 1, 1]
+
+
+def test_recency_tells_seconds_days_and_years_apart() -> None:
+    for unit in (1.0, 86_400.0, 31_536_000.0):
+        values = signals.recency(np.array([0.0, 1.0, 2.0, 4.0]) * unit)
+        assert values[3] == 1
+        assert (np.diff(values) > 0.05).all()
+    assert signals.recency(np.zeros(2)).tolist() == [1, 1]
+    assert signals.recency(np.empty(0)).tolist() == []
+
+
+def test_coherence_falls_with_distance_and_is_nothing_where_unreachable(make_view: MakeView) -> None:
+    view = make_view([*(Event(observation=f"step {n}", task_id="t") for n in range(6)), "elsewhere"])
+    near = coherence(view, np.arange(7), np.array([5]))
+    assert near[5] == 1
+    assert (np.diff(near[:6]) > 0).all()
+    assert near[6] == 0
+    assert coherence(view, np.arange(7), np.array([], dtype=np.intp)).tolist() == [0] * 7
+
+
+def test_rare_shared_identifiers_connect(make_view: MakeView) -> None:
+    view = make_view(
+        [
+            *(Event(observation=f"common C000 in {n}", task_id=f"t{n}") for n in range(20)),
+            Event(observation="rare R111 and C000", task_id="t1"),
+            Event(observation="using R111, C000", task_id="t2"),
+        ]
+    )
+    shared = shared_identifiers(view, np.arange(22), np.array([21]))
+    assert shared[20] == shared[21] == 1
+    assert shared[:20].tolist() == [0] * 20
+
+
+def step(name: str, arguments: str, reply: str, task: str) -> Event:
+    return Event(
+        kind=Kind.STEP,
+        action=f"{name}({arguments})",
+        action_type=name,
+        observation=reply,
+        task_id=task,
+        source=Source.ASSISTANT,
+    )
+
+
+def test_supply_learns_the_form_of_arguments_and_counts_a_value_once(make_view: MakeView) -> None:
+    earlier = [step("pay", f'"card_{n}{n}{n}{n}"', "done", f"old {n}") for n in range(3)]
+    own = [
+        step("find", "", "flights AA101 AA102 AA103 AA104 AA105 AA106", "t"),
+        step("user", "", "card_7777", "t"),
+        step("again", "", "card_7777 once more", "t"),
+        Event(observation="go on", task_id="t"),
+    ]
+    view = make_view([*earlier, *own])
+    rows = np.arange(len(view))
+    active = rows[-1:]
+    near = coherence(view, rows, active)
+    values = supply(view, rows, near, active, "pay", SupplyWeights())
+    assert values[:3].tolist() == [0, 0, 0]
+    assert values[4] == 1
+    assert values[3] < 0.2
+    assert values[5] < values[4]
+    unknown = supply(view, rows, near, active, "dance", SupplyWeights())
+    assert unknown.max() == 1

@@ -1,0 +1,67 @@
+from prism_core.storage.staged import StagedView
+from prism_core.testing import make_unit
+from prism_core.types import MemoryUnit, Outcome
+
+
+class Nothing:
+    """A scope that holds one unit, u0, an open call of session s and task t."""
+
+    held = make_unit("u0", action="f(A123)", observation="", tool_call_id="c", session_id="s", task_id="t", step_id="1")
+
+    def unit(self, unit_id: str) -> MemoryUnit:
+        return {"u0": self.held}[unit_id]
+
+    def known(self, unit_id: str) -> str | None:
+        return unit_id if unit_id == "u0" else None
+
+    def find_key(self, idempotency_key: str) -> str | None:
+        return "u0" if idempotency_key == "k0" else None
+
+    def find_text(self, kind: str, text: str) -> str | None:
+        return None
+
+    def last_in_task(self, task_id: str) -> str | None:
+        return "u0" if task_id == "t" else None
+
+    def last_in_session(self, session_id: str) -> str | None:
+        return "u0" if session_id == "s" else None
+
+    def step(self, task_id: str | None, step_id: str) -> str | None:
+        return "u0" if (task_id, step_id) == ("t", "1") else None
+
+    def awaiting(self, session_id: str | None, tool_call_id: str) -> str | None:
+        return "u0" if (session_id, tool_call_id) == ("s", "c") else None
+
+    def same_action(self, task_id: str | None, action: str) -> str | None:
+        return "u0" if (task_id, action) == ("t", "f(A123)") else None
+
+    def sources(self, identifier: str, task_id: str | None, session_id: str | None) -> list[str]:
+        return ["u0"] if identifier == "A123" else []
+
+
+def test_staged_units_come_before_stored_ones() -> None:
+    view = StagedView(Nothing())
+    assert view.last_in_task("t") == view.last_in_session("s") == view.awaiting("s", "c") == "u0"
+    unit = make_unit("u1", action="f(A123)", observation="", tool_call_id="c", session_id="s", task_id="t", step_id="1")
+    view.stage(unit, "k1")
+    assert view.unit("u1") is unit
+    assert view.known("u1") == view.find_key("k1") == view.last_in_task("t") == view.last_in_session("s") == "u1"
+    assert view.step("t", "1") == view.awaiting("s", "c") == view.same_action("t", "f(A123)") == "u1"
+    assert list(view.sources("A123", "t", None)) == ["u0", "u1"]
+    assert list(view.sources("A123", "other", None)) == ["u0"]
+    assert view.find_key("k0") == "u0"
+    assert view.find_text("message", "F(A123)") == "u1"
+    assert view.find_text("fact", "f(A123)") is None
+
+
+def test_an_answered_call_is_no_longer_open() -> None:
+    view = StagedView(Nothing())
+    answered = Nothing.held.model_copy(update={"observation": "found"})
+    view.stage(answered, None)
+    assert view.awaiting("s", "c") is None
+    assert view.unit("u0").observation == "found"
+    assert view.last_in_task("t") == "u0"
+    silent = make_unit("u2", action="g()", observation="", tool_call_id="d", session_id="s")
+    view.stage(silent, None)
+    view.stage(silent.model_copy(update={"outcome": Outcome.SUCCESS}), None)
+    assert view.awaiting("s", "d") is None
