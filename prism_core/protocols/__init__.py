@@ -1,0 +1,33 @@
+"""The parts a user may replace, as protocols.
+
+`Embedder`, `VectorIndex` and `Ledger` have contract test classes in `prism_core.testing`.
+"""
+
+from prism_core.protocols.ledger import Delta, InboxItem, Ledger
+from prism_core.protocols.parts import (
+    Clock,
+    Embedder,
+    IdFactory,
+    IntentTagger,
+    SelectiveEmbedder,
+    TokenCounter,
+    VectorIndex,
+)
+from prism_core.protocols.views import Columns, Planner, ScopeView, WriteView
+
+__all__ = [
+    "Clock",
+    "Columns",
+    "Delta",
+    "Embedder",
+    "IdFactory",
+    "InboxItem",
+    "IntentTagger",
+    "Ledger",
+    "Planner",
+    "ScopeView",
+    "SelectiveEmbedder",
+    "TokenCounter",
+    "VectorIndex",
+    "WriteView",
+]

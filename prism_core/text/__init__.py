@@ -1,0 +1,25 @@
+"""Text as the memory sees it: equality, index terms, dates, identifiers and token counts.
+
+Nothing here knows about units or stores. `analyze` is used for what is indexed and for what is asked, so that both
+sides always speak the same terms.
+"""
+
+from prism_core.text.dates import CalendarDate, date_terms, dates
+from prism_core.text.identifiers import identifiers, literal_form, rough_form
+from prism_core.text.normal import normalize
+from prism_core.text.terms import FUNCTION_CHARACTERS, STOP_WORDS, analyze
+from prism_core.text.tokens import O200kCounter
+
+__all__ = [
+    "FUNCTION_CHARACTERS",
+    "STOP_WORDS",
+    "CalendarDate",
+    "O200kCounter",
+    "analyze",
+    "date_terms",
+    "dates",
+    "identifiers",
+    "literal_form",
+    "normalize",
+    "rough_form",
+]
