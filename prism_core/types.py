@@ -150,6 +150,19 @@ ACYCLIC_RELATIONS = frozenset({Relation.FOLLOWS, Relation.CAUSES, Relation.REQUI
 """Relations that follow the arrow of time; together they never form a cycle."""
 
 
+EXPLAINING_RELATIONS = frozenset(
+    {
+        Relation.REQUIRES,
+        Relation.CAUSES,
+        Relation.ELABORATES,
+        Relation.CONTRADICTS,
+        Relation.SUPERSEDES,
+        Relation.SUMMARIZES,
+    }
+)
+"""Relations that say why; the mere order of steps does not."""
+
+
 class Facet(StrEnum):
     """What kind of answer a question wants."""
 

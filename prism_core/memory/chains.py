@@ -11,28 +11,16 @@ from prism_core.protocols import Ledger
 from prism_core.results import Chain, ChainStep
 from prism_core.storage.graph import Reached
 from prism_core.storage.state import ScopeState
-from prism_core.types import Relation
+from prism_core.types import EXPLAINING_RELATIONS, Relation
 
-EXPLAINING = frozenset(
-    {
-        Relation.REQUIRES,
-        Relation.CAUSES,
-        Relation.ELABORATES,
-        Relation.CONTRADICTS,
-        Relation.SUPERSEDES,
-        Relation.SUMMARIZES,
-    }
-)
-"""Relations that say why; the mere order of steps does not."""
-
-LEADING = EXPLAINING | {Relation.FOLLOWS, Relation.REPEATS}
+LEADING = EXPLAINING_RELATIONS | {Relation.FOLLOWS, Relation.REPEATS}
 """Relations along which a failure is traced back."""
 
 
 def why(state: ScopeState, ledger: Ledger, unit_id: str, *, depth: int, limit: int) -> Chain:
     """What led to a unit; the step before it where nothing else is known."""
     _check(state, unit_id, depth, limit)
-    reached = list(state.graph.ancestors(unit_id, EXPLAINING, depth=depth))
+    reached = list(state.graph.ancestors(unit_id, EXPLAINING_RELATIONS, depth=depth))
     reached = reached or list(state.graph.ancestors(unit_id, {Relation.FOLLOWS}, depth=1))
     return _chain(ledger, state, unit_id, reached, limit)
 
@@ -40,7 +28,7 @@ def why(state: ScopeState, ledger: Ledger, unit_id: str, *, depth: int, limit: i
 def impact(state: ScopeState, ledger: Ledger, unit_id: str, *, depth: int, limit: int) -> Chain:
     """What a unit led to."""
     _check(state, unit_id, depth, limit)
-    return _chain(ledger, state, unit_id, state.graph.descendants(unit_id, EXPLAINING, depth=depth), limit)
+    return _chain(ledger, state, unit_id, state.graph.descendants(unit_id, EXPLAINING_RELATIONS, depth=depth), limit)
 
 
 def failure_path(

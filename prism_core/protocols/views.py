@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -153,6 +153,10 @@ class ScopeView(Protocol):
     @property
     def chain_count(self) -> int:
         """Number of chains (tasks, else sessions) in the scope."""
+        ...
+
+    def linked(self, row: int, relations: Collection[Relation]) -> Sequence[int]:
+        """Rows that a row is linked with, in either direction, by one of these relations."""
         ...
 
     def distances(self, row: int, costs: Mapping[Relation, float], *, max_rows: int) -> dict[int, float]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from prism_core.changes import FloatArray, IntArray
 from prism_core.protocols import ScopeView
-from prism_core.types import IntentQuery
+from prism_core.types import EXPLAINING_RELATIONS, IntentQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,7 @@ class Recall:
         intents: units that carry a target intent, newest first, per label.
         anchors: the best lexical and dense rows whose neighbours in the session are proposed as well.
         reach: neighbours on either side of an anchor.
+        links: units linked with an anchor by a relation that explains, per anchor.
         chain: newest units of the chains the agent is working in.
         holders: newest units that share an identifier with the active set, per identifier.
         newest: newest units of the scope.
@@ -40,6 +41,7 @@ class Recall:
     intents: int = 10
     anchors: int = 40
     reach: int = 2
+    links: int = 6
     chain: int = 150
     holders: int = 8
     newest: int = 10
@@ -106,6 +108,7 @@ def _channels(
     yield "dense", by_meaning
     anchors = np.union1d(by_words[: limits.anchors], by_meaning[: limits.anchors])
     yield "neighbour", _neighbours(view, anchors, limits.reach)
+    yield "linked", _linked(view, anchors, limits.links)
     for entity in query.target_entities:
         yield "entity", _newest(view.mentioning(entity), limits.mentions)
     for label in query.target_intents:
@@ -171,6 +174,11 @@ def _neighbours(view: ScopeView, anchors: IntArray, reach: int) -> IntArray:
         after = after[after >= 0]
         found += [before, after]
     return np.unique(np.concatenate(found)) if found else anchors
+
+
+def _linked(view: ScopeView, anchors: IntArray, limit: int) -> IntArray:
+    rows = [row for anchor in anchors.tolist() for row in view.linked(anchor, EXPLAINING_RELATIONS)[:limit]]
+    return np.array(rows, dtype=np.intp)
 
 
 def _active_chains(view: ScopeView, active: IntArray, limit: int) -> IntArray:

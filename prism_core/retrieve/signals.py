@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from prism_core.changes import FloatArray, IntArray
 from prism_core.protocols import Columns, ScopeView
 from prism_core.text import normalize
+from prism_core.types import EXPLAINING_RELATIONS
 
 LONG_TOKENS = 100
 """From this size on a unit's own words say enough; its neighbours count less and its length costs."""
@@ -120,6 +121,16 @@ def session_support(evidence: Evidence, dense: FloatArray) -> tuple[FloatArray, 
     member = sessions >= 0
     np.maximum.at(best, sessions[member], dense[evidence.rows][member])
     return lexical, scaled(gathered(best, sessions))
+
+
+def linked_support(evidence: Evidence, lexical: FloatArray) -> FloatArray:
+    """The best lexical score among the units that a candidate is linked with by a relation that explains."""
+    best = np.zeros(len(evidence.rows), dtype=np.float32)
+    for place, row in enumerate(evidence.rows.tolist()):
+        linked = evidence.view.linked(row, EXPLAINING_RELATIONS)
+        if linked:
+            best[place] = lexical[linked].max()
+    return best
 
 
 def spoken_by_named(evidence: Evidence, text: str) -> FloatArray:

@@ -84,6 +84,13 @@ class ScopeGraph:
         """Walk links forwards, breadth first, nearest first; the start itself is not yielded."""
         return self._walk(unit_id, relations, depth, backwards=False)
 
+    def neighbours(self, unit_id: str, relations: Collection[Relation]) -> Iterator[str]:
+        """The units one link away in either direction, by one of these relations."""
+        for adjacency in (self.graph._pred, self.graph._succ):
+            for neighbour, edges in adjacency[unit_id].items():
+                if any(relation in relations for relation in edges):
+                    yield neighbour
+
     def distances(self, start: str, costs: Mapping[Relation, float], *, max_nodes: int) -> dict[str, float]:
         """Cheapest typed path from a node, in either direction (Dijkstra), until `max_nodes` are settled."""
         settled: dict[str, float] = {}

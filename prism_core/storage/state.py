@@ -7,7 +7,7 @@ time; a new one applies the delta from seq 0.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from threading import RLock
 
 import numpy as np
@@ -226,6 +226,10 @@ class ScopeState:
     def identifier_spread(self, identifier: int) -> tuple[int, IntArray]:
         """In how many chains an identifier occurs, and the rows that hold it."""
         return self._identifiers.spread(identifier)
+
+    def linked(self, row: int, relations: Collection[Relation]) -> Sequence[int]:
+        """Rows that a row is linked with by one of these relations."""
+        return [self._row_of[unit_id] for unit_id in self.graph.neighbours(self._ids[row], relations)]
 
     def distances(self, row: int, costs: Mapping[Relation, float], *, max_rows: int) -> dict[int, float]:
         """Cheapest typed path from one row to the rows around it."""
