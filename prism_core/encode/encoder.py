@@ -17,7 +17,7 @@ from prism_core.encode.outcome import outcome_of
 from prism_core.encode.relate import links_to
 from prism_core.protocols import IdFactory, IntentTagger, TokenCounter, WriteView
 from prism_core.results import Receipt, ReceiptStatus
-from prism_core.text import normalize
+from prism_core.text import normalize, relative_dates
 from prism_core.types import Event, Kind, Layer, MemoryUnit, Outcome, Scope, Source
 
 _FIELDS = TypeAdapter(dict[str, object])
@@ -146,7 +146,7 @@ class Encoder:
             recorded_at=context.now,
             outcome=outcome,
             intent_tags=labels,
-            entities=_merge(event.entities, entities(event.text)),
+            entities=_merge(event.entities, entities(event.text), _dates_of(event, context.now)),
             importance=event.importance if event.importance is not None else importance_of(event, labels),
             layer=Layer.SEMANTIC if event.kind in (Kind.FACT, Kind.SUMMARY) else Layer.EPISODIC,
         )
@@ -166,6 +166,11 @@ def _parent_id(event: Event, view: WriteView) -> str | None:
     if event.parent is None:
         return None
     return view.step(event.task_id, event.parent) or view.known(event.parent)
+
+
+def _dates_of(event: Event, now: datetime) -> tuple[str, ...]:
+    """What "yesterday" and the like mean, as ISO dates."""
+    return tuple(value.terms[0].removeprefix("@") for value in relative_dates(event.text, event.event_time or now))
 
 
 def _merge(*lists: tuple[str, ...]) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ class Columns(Protocol):
         introduced: identifiers in it that did not occur earlier in its chain (task, else session, else scope).
         question: whether it asks something.
         current: whether it still holds.
+        timed: whether it says when something happens or how long it takes.
         step: whether it is an action.
         failed: whether it is an action that failed.
     """
@@ -45,6 +46,7 @@ class Columns(Protocol):
     introduced: IntArray
     question: NDArray[np.bool_]
     current: NDArray[np.bool_]
+    timed: NDArray[np.bool_]
     step: NDArray[np.bool_]
     failed: NDArray[np.bool_]
 
@@ -116,6 +118,10 @@ class ScopeView(Protocol):
 
     def mentioning(self, entity: str) -> IntArray:
         """Rows that mention an entity by its normalised name, or hold an identifier."""
+        ...
+
+    def dated(self, date_term: str) -> IntArray:
+        """Rows whose text names a date, explicitly or seen from when it was said, by its index term."""
         ...
 
     def labelled(self, label: str) -> IntArray:

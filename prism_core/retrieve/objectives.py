@@ -17,13 +17,22 @@ from prism_core.retrieve import signals as of
 from prism_core.retrieve.coherence import coherence, shared_identifiers
 from prism_core.retrieve.signals import Evidence
 from prism_core.retrieve.supply import SupplyWeights, supply
+from prism_core.text import asks_time
 from prism_core.types import Facet, IntentQuery
 
 Weights = Mapping[str, Mapping[str, float]]
 """Weight of every signal, grouped by objective."""
 
 CONVERSATION: Weights = {
-    "relevance": {"lexical": 1.0, "dense": 0.8, "entity": 0.1, "intent": 0.02},
+    "relevance": {
+        "lexical": 1.0,
+        "dense": 0.8,
+        "entity": 0.1,
+        "intent": 0.02,
+        "date": 1.1,
+        "time": 0.2,
+        "time, asked for": 0.35,
+    },
     "context": {
         "lexical before": 0.1,
         "lexical after": 0.1,
@@ -117,12 +126,16 @@ def _conversation_signals(query: IntentQuery, evidence: Evidence, tagger: Intent
     lean = of.sparing(columns.tokens[rows])
     asked = lean * of.gathered(columns.question.astype(np.float32), near["before"])
     session_lexical, session_dense = of.session_support(evidence, dense)
+    timed = columns.timed[rows].astype(np.float32)
     nearby = of.gathered(lexical, near["before 2"]) + of.gathered(lexical, near["after 2"])
     return {
         "lexical": lexical[rows],
         "dense": dense[rows],
         "entity": of.membership(evidence, [evidence.view.mentioning(name) for name in query.target_entities]),
         "intent": _intent_fit(query, evidence, tagger),
+        "date": of.date_match(evidence, query.text),
+        "time": timed,
+        "time, asked for": timed * np.float32(asks_time(query.text)),
         "lexical before": lean * of.gathered(lexical, near["before"]),
         "lexical after": lean * of.gathered(lexical, near["after"]),
         "dense after": lean * of.gathered(dense, near["after"]),

@@ -7,18 +7,23 @@ absent (no embedder, no sessions, one speaker, no active set).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prism_core.changes import FloatArray, IntArray
 from prism_core.protocols import Columns, ScopeView
-from prism_core.text import normalize
+from prism_core.text import date_terms, dates, normalize
 from prism_core.types import EXPLAINING_RELATIONS
 
 LONG_TOKENS = 100
 """From this size on a unit's own words say enough; its neighbours count less and its length costs."""
 FEW_TERMS = 10
+SAME_MONTH = 0.7
+SAME_YEAR = 0.4
+SAID_ON = 0.8
 NEIGHBOUR_SECONDS = 3600.0
 """Units of a session further apart than this do not speak of the same thing for being neighbours."""
 
@@ -131,6 +136,36 @@ def linked_support(evidence: Evidence, lexical: FloatArray) -> FloatArray:
         if linked:
             best[place] = lexical[linked].max()
     return best
+
+
+def date_match(evidence: Evidence, text: str) -> FloatArray:
+    """How well a candidate's dates match the dates of the question.
+
+    1 for the same day, `SAME_MONTH` for the month, `SAME_YEAR` for the year; the best over the dates a candidate
+    names, and over the date it was said on at `SAID_ON` of that.
+    """
+    match = np.zeros(len(evidence.rows), dtype=np.float32)
+    asked = {term: _grade(term) for value in dates(text) for term in value.terms}
+    if not asked:
+        return match
+    said_on = [_date_terms(time) for time in evidence.columns.times[evidence.rows].tolist()]
+    for term, grade in asked.items():
+        named = np.isin(evidence.rows, evidence.view.dated(term))
+        on_day = np.array([term in terms for terms in said_on], dtype=np.float32)
+        match = np.maximum(match, np.maximum(grade * named, SAID_ON * grade * on_day)).astype(np.float32)
+    return match
+
+
+def _grade(term: str) -> float:
+    rest = term.partition("-")[2]
+    if not rest:
+        return SAME_YEAR
+    return 1.0 if "-" in rest.removeprefix("-") else SAME_MONTH
+
+
+@lru_cache(maxsize=1 << 14)
+def _date_terms(time: float) -> frozenset[str]:
+    return frozenset(date_terms(datetime.fromtimestamp(time, UTC)))
 
 
 def spoken_by_named(evidence: Evidence, text: str) -> FloatArray:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism_core.changes import FloatArray, IntArray
+from prism_core.text import holds_time
 from prism_core.types import Kind, MemoryUnit, Outcome, Status
 
 QUESTION_MARKS = ("?", "？", "؟", "吗", "呢")
@@ -26,6 +27,7 @@ _TYPES: dict[str, type] = {
     "introduced": np.intp,
     "question": np.bool_,
     "current": np.bool_,
+    "timed": np.bool_,
     "step": np.bool_,
     "failed": np.bool_,
 }
@@ -96,6 +98,7 @@ class UnitColumns:
     introduced: IntArray
     question: NDArray[np.bool_]
     current: NDArray[np.bool_]
+    timed: NDArray[np.bool_]
     step: NDArray[np.bool_]
     failed: NDArray[np.bool_]
 
@@ -147,6 +150,7 @@ class UnitColumns:
         self.importance[row] = unit.importance
         self.question[row] = unit.action is None and unit.observation.rstrip().endswith(QUESTION_MARKS)
         self.current[row] = unit.status in (Status.CURRENT, Status.DISPUTED)
+        self.timed[row] = holds_time(unit.observation)
         self.step[row] = unit.kind is Kind.STEP
         self.failed[row] = unit.outcome is Outcome.FAILURE
 

@@ -22,7 +22,7 @@ from prism_core.storage.graph import ScopeGraph
 from prism_core.storage.identifiers import IdentifierIndex
 from prism_core.storage.keys import KeyIndex
 from prism_core.storage.lexical import LexicalIndex
-from prism_core.text import analyze, date_terms, identifiers, normalize
+from prism_core.text import analyze, date_terms, identifiers, normalize, relative_dates
 from prism_core.types import MemoryUnit, Outcome, Relation, Scope
 
 BYTES_PER_UNIT = 600
@@ -52,6 +52,7 @@ class ScopeState:
         self._row_of: dict[str, int] = {}
         self._entities = KeyIndex()
         self._labels = KeyIndex()
+        self._dates = KeyIndex()
         self._actions: dict[str, list[int]] = defaultdict(list)
         self._awaiting: dict[tuple[str | None, str], dict[str, None]] = defaultdict(dict)
         self._steps: dict[tuple[str | None, str], str] = {}
@@ -93,6 +94,8 @@ class ScopeState:
         self._lexical.put(row, terms + date_terms(unit.event_time))
         self._entities.put(row, map(normalize, unit.entities))
         self._labels.put(row, unit.intent_tags)
+        said = [term for value in relative_dates(unit.text, unit.event_time) for term in value.terms]
+        self._dates.put(row, [*(term for term in terms if term.startswith("@")), *said])
         self._await_reply(unit)
 
     def _place(self, unit: MemoryUnit, row: int, chain: str) -> None:
@@ -126,6 +129,7 @@ class ScopeState:
             self._identifiers,
             self._entities,
             self._labels,
+            self._dates,
         )
         return sum(part.nbytes for part in parts) + BYTES_PER_UNIT * len(self._ids)
 
@@ -194,6 +198,10 @@ class ScopeState:
     def mentioning(self, entity: str) -> IntArray:
         """Rows that mention an entity or hold an identifier."""
         return np.union1d(self._entities.rows(normalize(entity)), _array(self._identifiers.rows(entity)))
+
+    def dated(self, date_term: str) -> IntArray:
+        """Rows whose text names a date, by its index term."""
+        return self._dates.rows(date_term)
 
     def labelled(self, label: str) -> IntArray:
         """Rows tagged with an intent label."""

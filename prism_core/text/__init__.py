@@ -6,6 +6,7 @@ sides always speak the same terms.
 
 from prism_core.text.dates import CalendarDate, date_terms, dates
 from prism_core.text.identifiers import identifiers, literal_form, rough_form
+from prism_core.text.moments import asks_time, holds_time, relative_dates
 from prism_core.text.normal import normalize
 from prism_core.text.terms import FUNCTION_CHARACTERS, STOP_WORDS, analyze
 from prism_core.text.tokens import O200kCounter
@@ -16,10 +17,13 @@ __all__ = [
     "CalendarDate",
     "O200kCounter",
     "analyze",
+    "asks_time",
     "date_terms",
     "dates",
+    "holds_time",
     "identifiers",
     "literal_form",
     "normalize",
+    "relative_dates",
     "rough_form",
 ]

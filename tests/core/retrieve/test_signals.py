@@ -56,6 +56,28 @@ def test_the_only_named_speaker_of_several_counts(make_view: MakeView) -> None:
     assert signals.spoken_by_named(evidence(alone, "tea"), "What did Ann drink?").tolist() == [0]
 
 
+def test_dates_match_by_day_month_and_year(make_view: MakeView) -> None:
+    may = datetime(2023, 5, 8, 12, tzinfo=UTC)
+    view = make_view(
+        [
+            Event(observation="We met yesterday", event_time=may),
+            Event(observation="on 7 May 2023 it rained", event_time=datetime(2024, 1, 1, tzinfo=UTC)),
+            Event(observation="nothing", event_time=datetime(2023, 5, 7, 23, tzinfo=UTC)),
+            Event(observation="last month", event_time=datetime(2023, 6, 20, tzinfo=UTC)),
+            Event(observation="nothing", event_time=datetime(2021, 1, 1, tzinfo=UTC)),
+        ]
+    )
+
+    def match(question: str) -> list[float]:
+        return [round(float(value), 2) for value in signals.date_match(evidence(view, question), question)]
+
+    assert match("What happened on 7 May 2023?") == [1, 1, 0.8, 0.7, 0]
+    assert match("What happened in May 2023?") == [0.7, 0.7, 0.56, 0.7, 0]
+    assert match("What happened in May?") == [0.7, 0.7, 0.56, 0.7, 0]
+    assert match("What happened in 2021?") == [0, 0, 0, 0, 0.32]
+    assert match("What happened?") == [0] * 5
+
+
 def test_a_fitting_session_supports_its_units(make_view: MakeView) -> None:
     view = make_view(
         [said("tea", "Ann", 0), said("green tea", "Bob", 1), said("cake", "Ann", 2, "t"), "tea without a session"]
