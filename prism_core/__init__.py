@@ -19,6 +19,8 @@ from prism_core.results import (
     Retrieval,
     ScopeStats,
 )
+from prism_core.retrieve.options import Floor, Objective, RankingOptions
+from prism_core.retrieve.recall import Recall
 from prism_core.text import O200kCounter
 from prism_core.types import (
     Attachment,
@@ -54,6 +56,7 @@ __all__ = [
     "Facet",
     "Fact",
     "Finding",
+    "Floor",
     "Hit",
     "IdFactory",
     "IntentQuery",
@@ -65,10 +68,13 @@ __all__ = [
     "MemoryUnit",
     "MiniLMEmbedder",
     "O200kCounter",
+    "Objective",
     "Outcome",
     "Packed",
     "PrismError",
     "PrismMemory",
+    "RankingOptions",
+    "Recall",
     "Receipt",
     "ReceiptStatus",
     "Relation",

@@ -87,5 +87,5 @@ def _ask(contestants: Contestants, story: Story, console: Console) -> tuple[Comp
 def _show_chain(contestants: Contestants, decided: Comparison, console: Console) -> None:
     step = decided.question.chain_from
     decision = next(unit for unit in contestants.units if unit.step_id == step)
-    chain = contestants.memory.why(decision.id, scope=contestants.scope, depth=4, limit=8)
+    chain = contestants.memory.why(decision.id, scope=contestants.scope, depth=9, limit=12)
     show_chain(console, decided.question, chain)

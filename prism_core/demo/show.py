@@ -59,17 +59,15 @@ def show_reasons(console: Console, question: Question, retrieval: Retrieval) -> 
 
 
 def show_chain(console: Console, question: Question, chain: Chain) -> None:
-    """What led to a decision, earliest first, indented by the number of links between."""
+    """What led to a decision, earliest first, each with the link to what came of it."""
     console.print()
     console.rule("[bold]How did it come about?", align="left")
-    console.print(f"{question.text} What led to the step in the last line, by the links of the memory's graph:")
+    console.print(f"{question.text} What led to the last step, by the links of the memory's graph:")
+    table = Table("when", "step", "led on by", expand=True)
     for step in chain:
-        line = Text("  " * step.depth)
-        line.append(f"{step.unit.event_time:%a %H:%M} ", style="dim")
-        line.append(_cut(step.unit.text, LONG))
-        if step.link:
-            line.append(f"  <- {step.link.relation}: {step.link.reason}", style="cyan")
-        console.print(line)
+        link = f"{step.link.relation}: {step.link.reason}" if step.link else "(the decision)"
+        table.add_row(f"{step.unit.event_time:%a %H:%M}", _cut(_gist(step.unit), LONG), Text(link, style="cyan"))
+    console.print(table)
 
 
 def _reason(console: Console, title: str, retrieval: Retrieval, unit_id: str) -> None:

@@ -22,6 +22,7 @@ from prism_core.memory.recorder import Recorder
 from prism_core.protocols import Clock, Embedder, IdFactory, SelectiveEmbedder, TokenCounter, VectorIndex
 from prism_core.query import RulePlanner
 from prism_core.results import Chain, Context, Finding, LogEntry, Receipt, Retrieval, ScopeStats
+from prism_core.retrieve.options import RankingOptions
 from prism_core.retrieve.retriever import Ranking, Retriever
 from prism_core.storage.dense import IndexChoice
 from prism_core.storage.ledger import SqlLedger
@@ -31,7 +32,6 @@ from prism_core.text import O200kCounter
 from prism_core.types import Event, IntentQuery, MemoryUnit, Scope, scope_of
 
 DEFAULT_K = 10
-STOP_AT = 0.4
 CACHED_BYTES = 512 * 1024 * 1024
 META_EMBEDDER = "embedder"
 LEASED = 256
@@ -90,6 +90,7 @@ class PrismMemory:
         new_id: IdFactory = new_id,
         create: bool = True,
         on_embedder_change: Literal["raise", "reembed"] = "raise",
+        ranking: RankingOptions | None = None,
     ) -> Self:
         """Open a store, or make one.
 
@@ -103,6 +104,7 @@ class PrismMemory:
             new_id: makes ids.
             create: whether to make a store where there is none.
             on_embedder_change: what to do with a store whose vectors another embedder made.
+            ranking: how candidates are found, weighed and ordered; also takes objectives of your own.
 
         Raises:
             StoreUrlError: if the path or URL cannot be a store.
@@ -127,7 +129,7 @@ class PrismMemory:
             ledger,
             states,
             Recorder(ledger, states, encoder, used, clock),
-            Retriever(RulePlanner(tagger, entities), tagger),
+            Retriever(RulePlanner(tagger, entities), tagger, ranking or RankingOptions()),
             builder,
             embedder=used,
             index=lazy,
@@ -430,7 +432,7 @@ class PrismMemory:
         selection.check_budget(budget)
         state, ranking, notes = self._rank(scope, query)
         found, packed = selection.worth_the_tokens(
-            ranking, budget, k, lambda ids: self._ledger.units(scope, ids), self._builder, STOP_AT
+            ranking, budget, k, lambda ids: self._ledger.units(scope, ids), self._builder, self._retriever.options.stop
         )
         return Context(packed.text, packed.tokens, found.retrieval(ranking, state.position, notes))
 

@@ -84,6 +84,10 @@ class ScopeView(Protocol):
         """Every action type that occurs."""
         ...
 
+    def units(self, rows: IntArray) -> list[MemoryUnit]:
+        """The units of these rows, read from the ledger."""
+        ...
+
     def rows(self, unit_ids: Sequence[str]) -> IntArray:
         """Rows of these units; unknown ids are left out."""
         ...

@@ -6,60 +6,22 @@ over the pool, which is what the non-dominated fronts are made of.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from prism_core.changes import FloatArray, IntArray
+from prism_core.errors import QueryError
 from prism_core.protocols import IntentTagger
 from prism_core.retrieve import signals as of
 from prism_core.retrieve.coherence import coherence, shared_identifiers
+from prism_core.retrieve.options import Objective, RankingOptions
 from prism_core.retrieve.signals import Evidence
 from prism_core.retrieve.supply import SupplyWeights, supply
+from prism_core.retrieve.weights import COHERENT_CHAT, Weights
 from prism_core.text import asks_time
-from prism_core.types import Facet, IntentQuery
-
-Weights = Mapping[str, Mapping[str, float]]
-"""Weight of every signal, grouped by objective."""
-
-CONVERSATION: Weights = {
-    "relevance": {
-        "lexical": 1.0,
-        "dense": 0.8,
-        "entity": 0.1,
-        "intent": 0.02,
-        "date": 1.1,
-        "time": 0.2,
-        "time, asked for": 0.35,
-    },
-    "context": {
-        "lexical before": 0.1,
-        "lexical after": 0.1,
-        "dense after": 0.2,
-        "lexical nearby": 0.2,
-        "question before, lexical": 0.4,
-        "question before, dense": 0.2,
-        "session, lexical": 0.35,
-        "session, dense": 0.4,
-        "linked": 0.3,
-        "speaker": 0.4,
-        "substance": 0.3,
-        "asks": -0.3,
-    },
-    "cost": {"length": -0.5},
-}
-"""Weights of a question without an agent at work."""
-
-MID_TASK: Weights = {
-    "relevance": {"lexical": 0.02, "dense": 0.02},
-    "coherence": {"coherence": 0.1, "shared identifiers": 0.02},
-    "supply": {"supply": 2.0},
-}
-"""Weights while an agent is about to take an action."""
-
-COHERENT_CHAT = 0.3
-"""Weight of coherence where there is an active set but no action to be taken."""
+from prism_core.types import Facet, IntentQuery, MemoryUnit
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,16 +41,17 @@ class Scored:
     weight: float
 
 
-def weights_for(query: IntentQuery, *, active: bool) -> Weights:
+def weights_for(query: IntentQuery, options: RankingOptions, *, active: bool) -> Weights:
     """The weight table that suits a query.
 
     Args:
         query: what is wanted.
+        options: the tables.
         active: whether there is an active set.
     """
     if active and query.action_type is not None:
-        return MID_TASK
-    table = dict(CONVERSATION)
+        return options.mid_task
+    table = dict(options.conversation)
     if active:
         table["coherence"] = {"coherence": COHERENT_CHAT}
     if Facet.CURRENT_VALUE in query.facets:
@@ -97,9 +60,15 @@ def weights_for(query: IntentQuery, *, active: bool) -> Weights:
     return table
 
 
-def score(query: IntentQuery, evidence: Evidence, active: IntArray, tagger: IntentTagger) -> Scored:
-    """Compute the signals a query's weights ask for, the objectives and the weighted sum."""
-    table = weights_for(query, active=bool(len(active)))
+def score(
+    query: IntentQuery, evidence: Evidence, active: IntArray, tagger: IntentTagger, options: RankingOptions
+) -> Scored:
+    """Compute the signals a query's weights ask for, the objectives and the weighted sum.
+
+    Raises:
+        QueryError: if a weight names no signal, or an objective of the user's own answers anything but one value in [0, 1] per unit.
+    """
+    table = weights_for(query, options, active=bool(len(active)))
     values = _conversation_signals(query, evidence, tagger)
     if len(active):
         values |= _active_signals(query, evidence, active)
@@ -108,6 +77,8 @@ def score(query: IntentQuery, evidence: Evidence, active: IntArray, tagger: Inte
     for name, weights in table.items():
         part = np.zeros(len(evidence.rows), dtype=np.float32)
         for signal, weight in weights.items():
+            if signal not in values:
+                raise QueryError("weights", signal, f"weigh any of {', '.join(values)}")
             part += np.float32(weight) * values[signal]
         objectives[name] = _unit_range(part, weights)
         total += part
@@ -115,7 +86,21 @@ def score(query: IntentQuery, evidence: Evidence, active: IntArray, tagger: Inte
     magnitude = sum(
         abs(weight) for weights in table.values() for name, weight in weights.items() if np.ptp(values[name]) > 0
     )
+    if options.objectives:
+        units = evidence.view.units(evidence.rows)
+        for objective in options.objectives:
+            objectives[objective.name] = _own_values(objective, query, units)
+            total += objectives[objective.name]
+        magnitude += len(options.objectives)
     return Scored({name: values[name] for name in values if name in used}, objectives, total, magnitude)
+
+
+def _own_values(objective: Objective, query: IntentQuery, units: Sequence[MemoryUnit]) -> FloatArray:
+    given = objective.values(query, units)
+    values = np.asarray(given, dtype=np.float32)
+    if values.shape != (len(units),) or not ((values >= 0) & (values <= 1)).all():
+        raise QueryError("objectives", objective.name, f"answer {len(units)} values in [0, 1], one per unit")
+    return values
 
 
 def _conversation_signals(query: IntentQuery, evidence: Evidence, tagger: IntentTagger) -> dict[str, FloatArray]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, overload
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,31 +13,12 @@ from prism_core.changes import FloatArray, IntArray
 from prism_core.protocols import IntentTagger, Planner, ScopeView
 from prism_core.results import Candidate, Confidence
 from prism_core.retrieve.objectives import Scored, score
+from prism_core.retrieve.options import RankingOptions
 from prism_core.retrieve.pareto import best_first, dominance_fronts, front_first_order, soft_front_scores
-from prism_core.retrieve.recall import Recall, recall
+from prism_core.retrieve.recall import recall
 from prism_core.retrieve.signals import Evidence
 from prism_core.text import analyze
 from prism_core.types import IntentQuery
-
-Order = Literal["soft", "front_first", "sum"]
-"""How fronts decide: a bounded penalty on the weighted sum, strictly first, or not at all."""
-
-
-@dataclass(frozen=True, slots=True)
-class Floor:
-    """When a candidate is too far from the question to be worth anything.
-
-    Attributes:
-        coverage: least share of the question's terms, weighted by rarity, that a candidate must hold, in [0, 1] ...
-        similarity: ... or else the least cosine similarity, in [-1, 1].
-        sure_coverage: share of terms from which a candidate is believed.
-        sure_similarity: similarity from which a candidate is believed.
-    """
-
-    coverage: float = 0.2
-    similarity: float = 0.3
-    sure_coverage: float = 0.35
-    sure_similarity: float = 0.45
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,21 +121,12 @@ class Retriever:
     Attributes:
         planner: fills what the caller left open.
         tagger: knows the similarity of questions to intent labels.
-        limits: how many candidates each channel may propose.
-        floor: when a candidate is worth nothing.
-        order: how non-dominated fronts decide.
-        front_penalty: share of the weight sum that the last fronts lose in the soft order, in [0, 1].
-        grain: objectives are compared in steps of this size, > 0 (epsilon-dominance: M. Laumanns et al., "Combining
-            convergence and diversity in evolutionary multiobjective optimization", 2002).
+        options: how candidates are found, weighed and ordered.
     """
 
     planner: Planner
     tagger: IntentTagger
-    limits: Recall = field(default_factory=Recall)
-    floor: Floor = field(default_factory=Floor)
-    order: Order = "soft"
-    front_penalty: float = 0.1
-    grain: float = 0.1
+    options: RankingOptions = field(default_factory=RankingOptions)
 
     def rank(
         self,
@@ -177,11 +149,11 @@ class Retriever:
         planned = self.planner.plan(query, view)
         terms = analyze(planned.text)
         lexical = view.lexical(terms)
-        pool = recall(planned, view, lexical, vector, self.limits, at_least=at_least)
+        pool = recall(planned, view, lexical, vector, self.options.limits, at_least=at_least)
         if not len(pool.rows):
             return Ranking(planned)
         evidence = Evidence(view, pool.rows, lexical, terms, vector)
-        scored = score(planned, evidence, view.rows(planned.active), self.tagger)
+        scored = score(planned, evidence, view.rows(planned.active), self.tagger, self.options)
         coverage, similarity = _closeness(evidence)
         above = self._above_floor(planned, coverage, similarity)
         order, values, fronts = self._order(scored, above if cut else np.ones_like(above))
@@ -195,14 +167,14 @@ class Retriever:
             values=values,
             fronts=fronts,
             above=above,
-            sure=(coverage >= self.floor.sure_coverage) | (similarity >= self.floor.sure_similarity),
+            sure=(coverage >= self.options.floor.sure_coverage) | (similarity >= self.options.floor.sure_similarity),
         )
 
     def _above_floor(self, query: IntentQuery, coverage: FloatArray, similarity: FloatArray) -> NDArray[np.bool_]:
         if query.active and query.action_type is not None:
             # An action is provisioned from where the agent is, not from the words of a question.
             return np.ones(len(coverage), dtype=np.bool_)
-        return (coverage >= self.floor.coverage) | (similarity >= self.floor.similarity)
+        return (coverage >= self.options.floor.coverage) | (similarity >= self.options.floor.similarity)
 
     def _order(self, scored: Scored, above: NDArray[np.bool_]) -> tuple[IntArray, FloatArray, IntArray]:
         """Places of the pool, best first, those below the floor last; what they are ordered by; their fronts."""
@@ -210,12 +182,13 @@ class Retriever:
         objectives = np.stack(list(scored.objectives.values()), axis=1)[kept]
         fronts = np.full(len(above), -1, dtype=np.intp)
         # A difference too small to matter must not save a candidate from domination.
-        fronts[kept] = dominance_fronts(np.floor(objectives / self.grain + 0.5))
+        fronts[kept] = dominance_fronts(np.floor(objectives / self.options.grain + 0.5))
         values = scored.score.copy()
-        if self.order == "front_first":
+        order = self.options.order or ("front_first" if self.options.objectives else "soft")
+        if order == "front_first":
             best = front_first_order(values[kept], fronts[kept], objectives)
         else:
-            penalty = self.front_penalty if self.order == "soft" else 0.0
+            penalty = self.options.front_penalty if order == "soft" else 0.0
             values[kept] = soft_front_scores(values[kept], fronts[kept], scored.weight, penalty)
             best = best_first(values[kept])
         return np.concatenate([kept[best], rest[best_first(values[rest])]]), values, fronts

@@ -158,6 +158,10 @@ class ScopeState:
         """Number of chains in the scope."""
         return self._identifiers.chain_count
 
+    def units(self, rows: IntArray) -> list[MemoryUnit]:
+        """The units of these rows, read from the ledger."""
+        return self._ledger.units(self.scope, [self._ids[row] for row in rows.tolist()])
+
     def rows(self, unit_ids: Sequence[str]) -> IntArray:
         """Rows of these units; unknown ids are left out."""
         return _array([self._row_of[unit_id] for unit_id in unit_ids if unit_id in self._row_of])

@@ -1,0 +1,73 @@
+"""The knobs of ranking, and the protocol for objectives of a user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from prism_core.retrieve.recall import Recall
+from prism_core.retrieve.weights import CONVERSATION, MID_TASK, Weights
+from prism_core.types import IntentQuery, MemoryUnit
+
+Order = Literal["soft", "front_first", "sum"]
+"""How fronts decide: a bounded penalty on the weighted sum, strictly first, or not at all."""
+
+
+class Objective(Protocol):
+    """Something else a memory should be good at, such as trust, or cost in dollars."""
+
+    @property
+    def name(self) -> str:
+        """Shown in explanations."""
+        ...
+
+    def values(self, query: IntentQuery, units: Sequence[MemoryUnit]) -> Sequence[float]:
+        """How good each unit is, in [0, 1], higher is better; one value per unit, in order."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """When a candidate is too far from the question to be worth anything.
+
+    Attributes:
+        coverage: least share of the question's terms, weighted by rarity, that a candidate must hold, in [0, 1] ...
+        similarity: ... or else the least cosine similarity, in [-1, 1].
+        sure_coverage: share of terms from which a candidate is believed.
+        sure_similarity: similarity from which a candidate is believed.
+    """
+
+    coverage: float = 0.2
+    similarity: float = 0.3
+    sure_coverage: float = 0.35
+    sure_similarity: float = 0.45
+
+
+@dataclass(frozen=True, slots=True)
+class RankingOptions:
+    """How candidates are found, weighed and ordered.
+
+    Attributes:
+        order: how non-dominated fronts decide; None is "soft", and "front_first" with objectives of your own, whose
+            weight nobody has measured.
+        front_penalty: share of the weight sum that the last fronts lose in the soft order, in [0, 1].
+        grain: objectives are compared in steps of this size, > 0 (epsilon-dominance: M. Laumanns et al., "Combining
+            convergence and diversity in evolutionary multiobjective optimization", 2002).
+        stop: share of the best score below which a candidate is not worth its tokens under a budget, in [0, 1].
+        floor: when a candidate is worth nothing under a budget.
+        limits: how many candidates each channel may propose.
+        conversation: weights of a question without an agent at work.
+        mid_task: weights while an agent is about to take an action.
+        objectives: objectives of your own, added to those of the weights.
+    """
+
+    order: Order | None = None
+    front_penalty: float = 0.1
+    grain: float = 0.1
+    stop: float = 0.4
+    floor: Floor = field(default_factory=Floor)
+    limits: Recall = field(default_factory=Recall)
+    conversation: Weights = field(default_factory=lambda: CONVERSATION)
+    mid_task: Weights = field(default_factory=lambda: MID_TASK)
+    objectives: tuple[Objective, ...] = ()

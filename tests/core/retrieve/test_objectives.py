@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from prism_core import Event, IntentQuery, MemoryUnit, PrismMemory, RankingOptions, Source
+from prism_core.errors import QueryError
+
+SCOPE = "s"
+
+
+class Trust:
+    """Prefers what the user said to what was read elsewhere."""
+
+    name = "trust"
+
+    def values(self, query: IntentQuery, units: Sequence[MemoryUnit]) -> Sequence[float]:
+        return [1.0 if unit.source is Source.USER else 0.2 for unit in units]
+
+
+class Broken:
+    name = "broken"
+
+    def __init__(self, values: Sequence[float]) -> None:
+        self.answer = values
+
+    def values(self, query: IntentQuery, units: Sequence[MemoryUnit]) -> Sequence[float]:
+        return self.answer
+
+
+def memory(**options: object) -> PrismMemory:
+    opened = PrismMemory.open(embedder=None, ranking=RankingOptions(**options))  # type: ignore[arg-type]
+    opened.write_many(
+        [
+            Event(observation="The port is 22, the port is 22.", source=Source.EXTERNAL),
+            Event(observation="I moved the port to 49222.", source=Source.USER),
+            Event(observation="Nothing about it."),
+        ],
+        scope=SCOPE,
+    )
+    return opened
+
+
+def test_an_objective_of_your_own_is_one_of_those_that_decide() -> None:
+    assert memory().search("which port?", scope=SCOPE)[0].unit.source is Source.EXTERNAL
+    found = memory(objectives=(Trust(),), order="sum").search("which port?", scope=SCOPE)
+    assert found[0].unit.source is Source.USER
+    assert "trust" in found.objectives
+    assert found[0].candidate.objectives["trust"] == 1.0
+
+
+def test_with_an_objective_of_your_own_fronts_come_strictly_first() -> None:
+    found = memory(objectives=(Trust(),)).search("which port?", scope=SCOPE)
+    fronts = [candidate.front or 0 for candidate in found.candidates]
+    assert fronts == sorted(fronts)
+
+
+@pytest.mark.parametrize("answer", [[1.0], [0.5, 0.5, 2.0], [0.5, 0.5, float("nan")], [-0.1, 0.0, 0.0]])
+def test_an_objective_that_answers_nonsense_is_named(answer: list[float]) -> None:
+    with pytest.raises(QueryError, match="broken"):
+        memory(objectives=(Broken(answer),)).search("which port?", scope=SCOPE)
+
+
+def test_weights_are_replaceable_and_unknown_signals_are_named() -> None:
+    only_words = memory(conversation={"relevance": {"lexical": 1.0}}, order="sum")
+    scores = [hit.score for hit in only_words.search("which port?", scope=SCOPE)]
+    assert scores[0] == 1.0
+    assert scores == sorted(scores, reverse=True)
+    with pytest.raises(QueryError, match="charm"):
+        memory(conversation={"relevance": {"charm": 1.0}}).search("port", scope=SCOPE)
+
+
+def test_recency_takes_part_only_where_the_present_state_is_asked_for() -> None:
+    assert "recency" not in memory().search("which port?", scope=SCOPE).objectives
+    assert "recency" in memory().search("which port is it now?", scope=SCOPE).objectives
