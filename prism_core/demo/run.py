@@ -20,7 +20,7 @@ from prism_core.protocols import Embedder
 from prism_core.results import Receipt
 
 SCOPE = ("demo", "ines")
-BUDGET = 500
+BUDGET = 600
 
 
 def run_demo(path: Path | None, console: Console) -> tuple[Comparison, ...]:

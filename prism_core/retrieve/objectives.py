@@ -66,7 +66,8 @@ def score(
     """Compute the signals a query's weights ask for, the objectives and the weighted sum.
 
     Raises:
-        QueryError: if a weight names no signal, or an objective of the user's own answers anything but one value in [0, 1] per unit.
+        QueryError: if a weight names no signal, or an objective of the user's own answers anything but one value in
+            [0, 1] per unit.
     """
     table = weights_for(query, options, active=bool(len(active)))
     values = _conversation_signals(query, evidence, tagger)
