@@ -76,6 +76,7 @@ class Candidate:
         objectives: every objective's value in [0, 1], higher is better.
         score: the weighted sum of its signals, in the soft order less its front's penalty; higher is better, and
             comparable within one retrieval only.
+        chance: estimated chance that it is evidence, in [0, 1].
         front: 0-based non-dominated front; None for candidates below the floor.
         tokens: tokens of its text.
         rank: 0-based place in the result; None when it was not returned.
@@ -87,6 +88,7 @@ class Candidate:
     signals: Mapping[str, float]
     objectives: Mapping[str, float]
     score: float
+    chance: float
     front: int | None
     tokens: int
     rank: int | None
@@ -150,6 +152,21 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
+class FrontierPoint:
+    """What the best candidates together are expected to bring.
+
+    Attributes:
+        units: how many of the best candidates.
+        tokens: tokens of their texts together, without the block around them.
+        expected: expected number of pieces of evidence among them.
+    """
+
+    units: int
+    tokens: int
+    expected: float
+
+
+@dataclass(frozen=True, slots=True)
 class Retrieval:
     """The answer to one search; holds what is needed to explain it without computing again.
 
@@ -182,6 +199,17 @@ class Retrieval:
     def units(self) -> tuple[MemoryUnit, ...]:
         """The returned units, best first."""
         return tuple(hit.unit for hit in self.hits)
+
+    @property
+    def frontier(self) -> tuple[FrontierPoint, ...]:
+        """Expected evidence against tokens, candidate by candidate in their order, to pick a budget by its knee."""
+        points: list[FrontierPoint] = []
+        tokens, expected = 0, 0.0
+        for candidate in self.candidates:
+            tokens += candidate.tokens
+            expected += candidate.chance
+            points.append(FrontierPoint(len(points) + 1, tokens, expected))
+        return tuple(points)
 
     def explain(self, unit_id: str) -> str:
         """Say why a unit was returned or left out.
@@ -334,7 +362,8 @@ def _describe(candidate: Candidate) -> str:
     signals = sorted(candidate.signals.items(), key=lambda item: -abs(item[1]))[:6]
     return "\n".join(
         [
-            f"{candidate.unit_id}: {place}, {front}, score {candidate.score:.3f}, {candidate.tokens} tokens",
+            f"{candidate.unit_id}: {place}, {front}, score {candidate.score:.3f}, "
+            f"chance {candidate.chance:.0%}, {candidate.tokens} tokens",
             "  objectives: " + ", ".join(f"{name} {value:.2f}" for name, value in candidate.objectives.items()),
             "  signals:    " + ", ".join(f"{name} {value:.2f}" for name, value in signals if value),
             f"  found by:   {', '.join(candidate.channels)}",

@@ -76,16 +76,13 @@ def worth_the_tokens(
         k: at most this many units; None for no limit.
         load: reads units.
         builder: renders and packs.
-        stop: share of the best score below which a candidate is not worth its tokens, in [0, 1].
+        stop: estimated chance of being evidence below which a candidate is not worth its tokens, in [0, 1].
     """
     reasons = dict.fromkeys(ranking.ids[ranking.in_race :], "below the floor: too far from the question")
     wanted: list[str] = []
-    threshold = stop * ranking.score(0) if ranking.in_race else 0.0
     for place, unit_id in enumerate(ranking.ids[: ranking.in_race]):
-        if ranking.score(place) < threshold:
-            reasons[unit_id] = (
-                f"not worth its tokens: score {ranking.score(place):.2f}, the best has {ranking.score(0):.2f}"
-            )
+        if ranking.chance(place) < stop:
+            reasons[unit_id] = f"not worth its tokens: a chance of {ranking.chance(place):.1%} to be evidence"
         elif ranking.size(place) > budget:
             reasons[unit_id] = f"does not fit: {ranking.size(place)} tokens of {budget}"
         elif len(wanted) < MAX_PACKED:

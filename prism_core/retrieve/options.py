@@ -54,7 +54,8 @@ class RankingOptions:
         front_penalty: share of the weight sum that the last fronts lose in the soft order, in [0, 1].
         grain: objectives are compared in steps of this size, > 0 (epsilon-dominance: M. Laumanns et al., "Combining
             convergence and diversity in evolutionary multiobjective optimization", 2002).
-        stop: share of the best score below which a candidate is not worth its tokens under a budget, in [0, 1].
+        stop: estimated chance of being evidence below which a candidate is not worth its tokens under a budget, in
+            [0, 1]; 0 fills the budget.
         floor: when a candidate is worth nothing under a budget.
         limits: how many candidates each channel may propose.
         conversation: weights of a question without an agent at work.
@@ -65,7 +66,7 @@ class RankingOptions:
     order: Order | None = None
     front_penalty: float = 0.1
     grain: float = 0.1
-    stop: float = 0.4
+    stop: float = 0.02
     floor: Floor = field(default_factory=Floor)
     limits: Recall = field(default_factory=Recall)
     conversation: Weights = field(default_factory=lambda: CONVERSATION)

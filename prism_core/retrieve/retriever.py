@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import overload
 
 import numpy as np
@@ -17,11 +18,12 @@ from prism_core.retrieve.options import RankingOptions
 from prism_core.retrieve.pareto import best_first, dominance_fronts, front_first_order, soft_front_scores
 from prism_core.retrieve.recall import recall
 from prism_core.retrieve.signals import Evidence
+from prism_core.retrieve.stopping import evidence_chances, supply_chances
 from prism_core.text import analyze
 from prism_core.types import IntentQuery
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ranking:
     """The whole pool in order, as arrays over the p candidates of the pool.
 
@@ -62,6 +64,22 @@ class Ranking:
         """Tokens of the candidate at a place of the order."""
         return self.tokens[int(self.order[place])]
 
+    @cached_property
+    def chances(self) -> FloatArray:
+        """Estimated chance that each candidate in the race is evidence, best first."""
+        scores = self.values[self.order[: self.in_race]]
+        acting = bool(self.query.active) and self.query.action_type is not None
+        return supply_chances(scores) if acting else evidence_chances(scores)
+
+    @cached_property
+    def usual(self) -> Mapping[str, float]:
+        """Mean of every objective over the pool."""
+        return {name: float(values.mean()) for name, values in self.scored.objectives.items()}
+
+    def chance(self, place: int) -> float:
+        """Estimated chance that the candidate at a place of the order is evidence; 0 out of the race."""
+        return float(self.chances[place]) if place < len(self.chances) else 0.0
+
     def confidence(self, place: int) -> Confidence:
         """How far the candidate at a place of the order deserves to be believed."""
         if not self.above[self.order[place]]:
@@ -84,10 +102,11 @@ class Ranking:
             signals={name: float(values[row]) for name, values in self.scored.signals.items()},
             objectives=objectives,
             score=self.score(place),
+            chance=self.chance(place),
             front=int(self.fronts[row]) if self.fronts[row] >= 0 else None,
             tokens=self.tokens[row],
             rank=rank,
-            reason=reason if rank is None else _merits(objectives),
+            reason=reason if rank is None else _merits(objectives, self.usual),
         )
 
 
@@ -201,6 +220,10 @@ def _closeness(evidence: Evidence) -> tuple[FloatArray, FloatArray]:
     return coverage, evidence.view.similarities(evidence.vector, evidence.rows)
 
 
-def _merits(objectives: Mapping[str, float]) -> str:
-    best = sorted(objectives, key=lambda name: -objectives[name])[:2]
-    return "strong in " + " and ".join(f"{name} ({objectives[name]:.2f})" for name in best)
+def _merits(objectives: Mapping[str, float], usual: Mapping[str, float]) -> str:
+    """The objectives in which a candidate stands out most from the pool."""
+    lead = {name: value - usual[name] for name, value in objectives.items()}
+    best = [name for name in sorted(lead, key=lambda name: -lead[name]) if lead[name] > 0][:2]
+    if not best:
+        return "nothing better in the pool"
+    return "strong in " + " and ".join(f"{name} ({objectives[name]:.2f}, usual {usual[name]:.2f})" for name in best)

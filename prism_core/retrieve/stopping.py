@@ -1,0 +1,58 @@
+"""How likely each candidate is evidence, judged by the shape of the scores alone.
+
+A logistic model over statistics of the ranked scores. Since it never sees a raw similarity, it does not change with
+the embedder. Fitted on LoCoMo with and without an embedder and on MADial in English and Chinese; on LoCoMo's rows
+left out of the fit, candidates given a chance of .05 to .1 are evidence in 6 % of cases, of .2 to .5 in 33 %.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from prism_core.changes import FloatArray
+
+INTERCEPT = -9.3
+SHARE_OF_BEST = 6.35
+DEVIATION = 0.35
+GAP_TO_BEST = -0.1
+LOG_RANK = -0.15
+GAP_TO_TENTH = -0.1
+BEST_DEVIATION = 0.25
+USUAL_POOL = 250
+"""Pool size of the fit; in a smaller pool each candidate is evidence more often."""
+
+
+def evidence_chances(scores: FloatArray) -> FloatArray:
+    """Estimated chance that each candidate is evidence.
+
+    Args:
+        scores: shape (n,), best first.
+
+    Returns:
+        Shape (n,), in [0, 1], not rising.
+    """
+    n = len(scores)
+    if not n or scores[0] <= 0:
+        return np.zeros(n, dtype=np.float32)
+    values = scores.astype(np.float64)
+    spread = max(float(values.std()), 1e-9)
+    deviation = (values - values.mean()) / spread
+    logit = (
+        INTERCEPT
+        + SHARE_OF_BEST * values / values[0]
+        + DEVIATION * deviation
+        + GAP_TO_BEST * (values[0] - values) / spread
+        + LOG_RANK * np.log(np.arange(1, n + 1))
+        + GAP_TO_TENTH * (values - values[min(9, n - 1)]) / spread
+        + BEST_DEVIATION * deviation[0]
+        - np.log(n / USUAL_POOL)
+    )
+    # The further down, the less likely, whatever the last digits of the statistics say.
+    return np.minimum.accumulate(1 / (1 + np.exp(-np.clip(logit, -50, 50)))).astype(np.float32)
+
+
+def supply_chances(scores: FloatArray) -> FloatArray:
+    """The share of the best score, as a stand-in where an action is provisioned and no chances were fitted."""
+    if not len(scores) or scores[0] <= 0:
+        return np.zeros(len(scores), dtype=np.float32)
+    return np.asarray(np.clip(scores / scores[0], 0.0, 1.0), dtype=np.float32)
