@@ -20,6 +20,7 @@ from prism_core.cli.options import (
     JsonFile,
     NoEmbedder,
     Place,
+    RawFile,
     ScopeSegments,
     Store,
     Systems,
@@ -28,7 +29,9 @@ from prism_core.cli.options import (
 
 # Plain help: it is read in pipes and logs too, and comes without loading a renderer.
 app = typer.Typer(cls=OneLineErrors, rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
-evaluate = typer.Typer(rich_markup_mode=None, help="Measure a memory: `prism eval qa FILE`, `prism eval traces FILE`.")
+evaluate = typer.Typer(
+    rich_markup_mode=None, help="Measure a memory: evidence recall, agent runs, abstention, robustness."
+)
 app.add_typer(evaluate, name="eval")
 
 
@@ -167,11 +170,13 @@ def eval_qa(
     jobs: Jobs = 1,
     limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Ask only the first questions.")] = None,
     json: JsonFile = None,
+    raw: RawFile = None,
 ) -> None:
     """Is the evidence of a question among what comes back?"""
     from prism_core.cli import measuring
 
-    measuring.eval_qa(file, systems=systems, one_scope=one_scope, jobs=jobs, limit=limit, out=json)
+    output = measuring.Output(json, raw)
+    measuring.eval_qa(file, systems=systems, one_scope=one_scope, jobs=jobs, limit=limit, output=output)
 
 
 @evaluate.command("traces")
@@ -186,8 +191,49 @@ def eval_traces(
     jobs: Jobs = 1,
     limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Ask only in the first runs.")] = None,
     json: JsonFile = None,
+    raw: RawFile = None,
 ) -> None:
     """Does the memory bring the values that a tool call needs from earlier in its run?"""
     from prism_core.cli import measuring
 
-    measuring.eval_traces(file, systems=systems, tasks=tasks, variants=variants, jobs=jobs, limit=limit, out=json)
+    output = measuring.Output(json, raw)
+    measuring.eval_traces(file, systems=systems, tasks=tasks, variants=variants, jobs=jobs, limit=limit, output=output)
+
+
+@evaluate.command("abstention")
+def eval_abstention(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Evidence-QA rows, one a line.")],
+    offdomain: Annotated[
+        Path, typer.Option(metavar="TRACES", help="Agent runs; what their users say is asked of every row.")
+    ],
+    systems: Systems = None,
+    per_row: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Off-domain messages per row, drawn at random.", show_default="all"),
+    ] = None,
+    jobs: Jobs = 1,
+    json: JsonFile = None,
+    raw: RawFile = None,
+) -> None:
+    """Does the memory know when it has nothing to say?"""
+    from prism_core.cli import measuring
+
+    output = measuring.Output(json, raw)
+    measuring.eval_abstention(file, offdomain, systems=systems, per_row=per_row, jobs=jobs, output=output)
+
+
+@evaluate.command("robustness")
+def eval_robustness(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Evidence-QA rows or agent runs, one a line.")],
+    draws: Annotated[int, typer.Option(metavar="N", min=1, help="Wrong weight tables.")] = 10,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the random factors.")] = 0,
+    limit: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Ask only the first questions, or in the first runs.")
+    ] = None,
+    json: JsonFile = None,
+    raw: RawFile = None,
+) -> None:
+    """How much is lost when the weights are wrong?"""
+    from prism_core.cli import measuring
+
+    measuring.eval_robustness(file, draws=draws, seed=seed, limit=limit, output=measuring.Output(json, raw))

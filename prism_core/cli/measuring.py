@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import typer
@@ -12,7 +13,8 @@ from rich.console import Console
 from prism_core.cli.options import Tasks
 from prism_core.demo import run_demo
 from prism_core.demo.run import SCOPE
-from prism_core.evaluation import Report, run_qa, run_traces
+from prism_core.evaluation import Report, run_abstention, run_qa, run_robustness, run_traces
+from prism_core.evaluation import abstention as abstention_evaluation
 from prism_core.evaluation import qa as qa_evaluation
 from prism_core.evaluation import traces as traces_evaluation
 from prism_core.evaluation.traces import Variant
@@ -24,12 +26,23 @@ _WIDTH_IN_A_PIPE = 100
 _STORE_FILES = ("ledger.db", "ledger.db-wal", "ledger.db-shm")
 
 
-def eval_qa(
-    file: Path, *, systems: str | None, one_scope: bool, jobs: int, limit: int | None, out: Path | None
-) -> None:
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where figures go besides the terminal.
+
+    Attributes:
+        json: the figures.
+        raw: every question.
+    """
+
+    json: Path | None = None
+    raw: Path | None = None
+
+
+def eval_qa(file: Path, *, systems: str | None, one_scope: bool, jobs: int, limit: int | None, output: Output) -> None:
     """Measure evidence recall and print the tables."""
     names = _names(systems) or tuple(qa_evaluation.SYSTEMS)
-    _report(lambda: run_qa(file, systems=names, one_scope=one_scope, jobs=jobs, limit=limit), out)
+    _report(lambda: run_qa(file, systems=names, one_scope=one_scope, jobs=jobs, limit=limit), output)
 
 
 def eval_traces(
@@ -40,12 +53,25 @@ def eval_traces(
     variants: str | None,
     jobs: int,
     limit: int | None,
-    out: Path | None,
+    output: Output,
 ) -> None:
     """Measure how many of the values that tool calls need come back, and print the tables."""
     names = _names(systems) or tuple(traces_evaluation.SYSTEMS)
     asked = _variants(variants)
-    _report(lambda: run_traces(file, systems=names, tasks=tasks.value, variants=asked, jobs=jobs, limit=limit), out)
+    _report(lambda: run_traces(file, systems=names, tasks=tasks.value, variants=asked, jobs=jobs, limit=limit), output)
+
+
+def eval_abstention(
+    file: Path, offdomain: Path, *, systems: str | None, per_row: int | None, jobs: int, output: Output
+) -> None:
+    """Measure how well confidence tells answerable questions from others, and print the tables."""
+    names = _names(systems) or tuple(abstention_evaluation.SYSTEMS)
+    _report(lambda: run_abstention(file, offdomain, systems=names, per_row=per_row, jobs=jobs), output)
+
+
+def eval_robustness(file: Path, *, draws: int, seed: int, limit: int | None, output: Output) -> None:
+    """Measure what wrong weights cost, with fronts and without, and print the table."""
+    _report(lambda: run_robustness(file, draws=draws, seed=seed, limit=limit), output)
 
 
 def demo(store: Path, *, fresh: bool) -> None:
@@ -55,14 +81,17 @@ def demo(store: Path, *, fresh: bool) -> None:
     run_demo(store, _console())
 
 
-def _report(measure: Callable[[], Report], out: Path | None) -> None:
+def _report(measure: Callable[[], Report], output: Output) -> None:
     # Minutes of measuring should not end in a mistyped folder.
-    if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
-        raise typer.BadParameter(f"{str(out)!r} cannot be written", param_hint="--json")
+    for option, out in (("--json", output.json), ("--raw", output.raw)):
+        if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
+            raise typer.BadParameter(f"{str(out)!r} cannot be written", param_hint=option)
     report = measure()
     report.print(_console())
-    if out is not None:
-        out.write_text(report.to_json() + "\n", encoding="utf-8")
+    if output.json is not None:
+        output.json.write_text(report.to_json() + "\n", encoding="utf-8")
+    if output.raw is not None:
+        output.raw.write_text(report.to_lines(), encoding="utf-8")
 
 
 def _console() -> Console:

@@ -43,6 +43,9 @@ IndexOption = Annotated[
 NoEmbedder = Annotated[bool, typer.Option("--no-embedder", help="Search by words alone; embed nothing.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 JsonFile = Annotated[Path | None, typer.Option("--json", metavar="OUT", help="Write the figures to this file too.")]
+RawFile = Annotated[
+    Path | None, typer.Option("--raw", metavar="OUT", help="Write every question to this file, as JSON lines.")
+]
 Systems = Annotated[
     str | None, typer.Option("--systems", metavar="NAMES", help="Separated by commas.", show_default="all")
 ]

@@ -1,7 +1,9 @@
 """Measuring a memory on questions with known evidence and on runs of agents."""
 
+from prism_core.evaluation.abstention import run_abstention
 from prism_core.evaluation.qa import run_qa
 from prism_core.evaluation.report import Report
+from prism_core.evaluation.robustness import run_robustness
 from prism_core.evaluation.traces import run_traces
 
-__all__ = ["Report", "run_qa", "run_traces"]
+__all__ = ["Report", "run_abstention", "run_qa", "run_robustness", "run_traces"]

@@ -39,6 +39,7 @@ class Question:
         evidence: keys of the units that bear on it, each once.
         category: what kind of question it is.
         session: it is asked inside this session only; None for all of the store.
+        row: id of the row it stands in, also where all rows are put into one scope.
     """
 
     id: str
@@ -46,6 +47,7 @@ class Question:
     evidence: frozenset[str]
     category: str
     session: str | None = None
+    row: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,13 +141,13 @@ def _qa_row(record: Record, one_scope: bool) -> QARow:
     for unit in read_units(record):
         event = unit_event(unit, prefix)
         items.append(Item(prefixed(prefix, unit.id), (event,), event))
-    asked = [_question(question, prefix) for question in record.children("questions", "question")]
+    asked = [_question(question, prefix, row_id) for question in record.children("questions", "question")]
     known = {item.key for item in items}
     questions = [question for question in asked if question.evidence & known]
     return QARow(row_id, tuple(items), tuple(questions), len(asked) - len(questions))
 
 
-def _question(record: Record, prefix: str | None) -> Question:
+def _question(record: Record, prefix: str | None, row_id: str) -> Question:
     evidence = record.value.get("evidence")
     if not isinstance(evidence, list):
         record.fail(f"needs 'evidence' as a list of unit ids, has {evidence!r}")
@@ -156,6 +158,7 @@ def _question(record: Record, prefix: str | None) -> Question:
         evidence=frozenset(prefixed(prefix, str(unit_id)) for unit_id in evidence),
         category=record.text("category", "all"),
         session=prefixed(prefix, session) if session else None,
+        row=row_id,
     )
 
 

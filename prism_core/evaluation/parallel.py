@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from prism_core.changes import FloatArray
-from prism_core.evaluation.report import Outcome
+from prism_core.evaluation.outcomes import Outcome
 from prism_core.evaluation.workbench import know_vectors
 
 Task = Callable[[], list[Outcome]]

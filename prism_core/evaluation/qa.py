@@ -4,17 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
 from prism_core.evaluation import baselines
+from prism_core.evaluation.ablations import NOTES, REORDERS, reordered
 from prism_core.evaluation.baselines import Baseline, Shelf
+from prism_core.evaluation.bootstrap import intervals
 from prism_core.evaluation.datasets import QARow, Question, load_qa
 from prism_core.evaluation.metrics import all_at, recall_at, reciprocal_rank, share
+from prism_core.evaluation.outcomes import Outcome
 from prism_core.evaluation.parallel import run_tasks
-from prism_core.evaluation.report import Outcome, Report, summarize
-from prism_core.evaluation.systems import Ask, PrismSystem, StoppingPrismSystem, System, after, contexts
-from prism_core.evaluation.workbench import Factory, choose, workbench
+from prism_core.evaluation.report import Report, summarize
+from prism_core.evaluation.systems import (
+    Ask,
+    PrismSystem,
+    Ranking,
+    StoppingPrismSystem,
+    System,
+    after,
+    contexts,
+    found,
+)
+from prism_core.evaluation.workbench import Entries, Entry, Factory, Workbench, choose, families, workbench
+from prism_core.retrieve.options import Order, RankingOptions
 
 BUDGETS = (250, 500, 1000, 2000, 4000)
 """Token budgets contexts are made for."""
@@ -30,8 +44,17 @@ _COLUMNS = {
     "n": "n",
 }
 
+
+def _prism(bench: Workbench, start: datetime) -> System:
+    return PrismSystem(bench.opener(), start)
+
+
+def _ordered(order: Order) -> Factory:
+    return lambda bench, start: PrismSystem(bench.opener(ranking=RankingOptions(order=order)), start)
+
+
 SYSTEMS: dict[str, Factory] = {
-    "prism": lambda bench, start: PrismSystem(bench.opener(), start),
+    "prism": _prism,
     "prism-stop": lambda bench, start: StoppingPrismSystem(bench.opener(), start),
     "prism-lexical": lambda bench, start: PrismSystem(bench.opener(lexical=True), start),
     "bm25": lambda bench, start: Baseline(Shelf(), baselines.bm25),
@@ -41,7 +64,19 @@ SYSTEMS: dict[str, Factory] = {
     "score-sum": lambda bench, start: Baseline(Shelf(bench.embedder), baselines.score_sum),
     "recency": lambda bench, start: Baseline(Shelf(), baselines.recency),
 }
-"""Every system that can be asked, by name."""
+"""Systems that are asked by default, by name."""
+
+ABLATIONS: dict[str, Entry] = {
+    "prism-sum": Entry(_ordered("sum")),
+    "prism-front-first": Entry(_ordered("front_first")),
+    **{name: Entry(_prism, reordered(reorder)) for name, reorder in REORDERS.items()},
+}
+"""The memory in other orders, asked by name only."""
+
+
+def known() -> dict[str, Entry]:
+    """Every system that can be asked, by name."""
+    return {name: Entry(make) for name, make in SYSTEMS.items()} | ABLATIONS
 
 
 def run_qa(
@@ -56,7 +91,7 @@ def run_qa(
 
     Args:
         path: the file.
-        systems: names from `SYSTEMS`.
+        systems: names from `known`.
         one_scope: put all rows into one store instead of one each.
         jobs: processes; each takes a row at a time.
         limit: ask only the first questions of the file.
@@ -65,8 +100,8 @@ def run_qa(
         DatasetError: if the file cannot be read, or has no question that can be answered from its units.
         QueryError: if a system is unknown.
     """
-    names = choose(systems, SYSTEMS)
-    rows = _limited(load_qa(path, one_scope=one_scope), limit)
+    names = choose(systems, known())
+    rows = limited(load_qa(path, one_scope=one_scope), limit)
     tasks = [partial(evaluate_row, row, names) for row in rows]
     outcomes = run_tasks(tasks, jobs=jobs, title="asking")
     notes = [f"{len(rows)} stores, {sum(len(row.items) for row in rows)} units"]
@@ -76,35 +111,49 @@ def run_qa(
         str(path),
         summarize(outcomes, names),
         {"evidence recall, by number of units and by tokens": _COLUMNS},
-        tuple(notes),
+        tuple(notes) + tuple(NOTES[name] for name in names if name in NOTES),
+        intervals(outcomes, names),
+        outcomes,
     )
 
 
-def evaluate_row(row: QARow, names: Sequence[str]) -> list[Outcome]:
-    """Fill every system with a row's units and ask it the row's questions."""
-    bench, start = workbench(), after(row.items)
+def evaluate_row(
+    row: QARow, names: Sequence[str], entries: Entries | None = None, budgets: tuple[int, ...] = BUDGETS
+) -> list[Outcome]:
+    """Fill every system with a row's units and ask it the row's questions.
+
+    Args:
+        row: one store.
+        names: names from `entries`; those that share a store are asked once.
+        entries: systems by name; those of `known` when None.
+        budgets: token budgets contexts are made for, with `MEAN_BUDGET` among them.
+    """
+    asked = known() if entries is None else entries
     outcomes: list[Outcome] = []
-    for name in names:
-        system = SYSTEMS[name](bench, start)
+    for family in families(names, asked):
+        system = asked[family[0]].make(workbench(), after(row.items))
         system.add(row.items)
-        outcomes += [_outcome(name, system, row, question) for question in row.questions]
+        for question in row.questions:
+            ask = Ask(question.text, budgets, session_id=question.session)
+            ranking = system.search(ask)
+            for name in family:
+                outcomes.append(_outcome(name, system, asked[name].shown(ranking), ask, row, question))
         system.close()
     return outcomes
 
 
-def _limited(rows: Sequence[QARow], limit: int | None) -> list[QARow]:
+def limited(rows: Sequence[QARow], limit: int | None) -> list[QARow]:
+    """Rows with the first questions of the file only; rows without one are left out."""
     if limit is None:
         return list(rows)
-    limited: list[QARow] = []
+    kept: list[QARow] = []
     for row in rows:
-        limited.append(replace(row, questions=row.questions[:limit]))
-        limit -= len(limited[-1].questions)
-    return [row for row in limited if row.questions]
+        kept.append(replace(row, questions=row.questions[:limit]))
+        limit -= len(kept[-1].questions)
+    return [row for row in kept if row.questions]
 
 
-def _outcome(name: str, system: System, row: QARow, question: Question) -> Outcome:
-    ask = Ask(question.text, BUDGETS, session_id=question.session)
-    ranking = system.search(ask)
+def _outcome(name: str, system: System, ranking: Ranking, ask: Ask, row: QARow, question: Question) -> Outcome:
     places = [system.keys(unit.id) for unit in ranking.units]
     packed = contexts(ranking, ask, workbench().builder)
     evidence = question.evidence
@@ -114,4 +163,13 @@ def _outcome(name: str, system: System, row: QARow, question: Question) -> Outco
     for budget, block in packed.items():
         values[f"recall@{budget}t"] = share((key for unit in block.units for key in system.keys(unit.id)), evidence)
     values["mean_tokens"] = packed[MEAN_BUDGET].tokens
-    return Outcome(name, f"{row.id}/{question.id}", question.category, values, {"n": 1}, ranking.seconds)
+    return Outcome(
+        name,
+        f"{row.id}/{question.id}",
+        question.category,
+        values,
+        {"n": 1},
+        ranking.seconds,
+        group=question.row,
+        found=found(ranking, places, evidence),
+    )

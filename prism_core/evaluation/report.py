@@ -11,32 +11,11 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from prism_core.evaluation.bootstrap import Intervals
 from prism_core.evaluation.metrics import mean, percentile
+from prism_core.evaluation.outcomes import ADVERSARIAL, Outcome
 
 _WIDEST = 1000
-ADVERSARIAL = "adversarial"
-"""Questions whose premise is false; they are reported apart and are no part of the overall figures."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What one system did on one question.
-
-    Attributes:
-        system: its name.
-        question: what was asked; unique in the file.
-        category: of the question.
-        values: figures to be averaged, over the outcomes that have them.
-        counts: figures to be added up, once per question.
-        seconds: wall time of the search.
-    """
-
-    system: str
-    question: str
-    category: str
-    values: Mapping[str, float]
-    counts: Mapping[str, int]
-    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +42,23 @@ class Report:
         systems: by name, in the order asked for.
         tables: what is shown side by side: keys by column header, by title.
         notes: what a reader of the figures should know.
+        intervals: how far the overall figures may be trusted; None where that is unknown.
+        outcomes: every question, for those who want to look at single ones.
     """
 
     file: str
     systems: Mapping[str, SystemScores]
     tables: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    intervals: Intervals | None = None
+    outcomes: Sequence[Outcome] = ()
 
     def as_dict(self) -> dict[str, object]:
-        """The report as plain values: `{"file": ..., "systems": {name: {"overall", "by_category", "latency_ms"}}}`."""
+        """The report as plain values.
+
+        `{"file": ..., "systems": {name: {"overall", "by_category", "latency_ms"}}}`, and `intervals` where they are
+        known.
+        """
         systems = {
             name: {
                 "overall": dict(scores.overall),
@@ -80,21 +67,28 @@ class Report:
             }
             for name, scores in self.systems.items()
         }
-        return {"file": self.file, "systems": systems}
+        trust = {"intervals": self.intervals.as_dict()} if self.intervals is not None else {}
+        return {"file": self.file, "systems": systems, **trust}
 
     def to_json(self) -> str:
         """`as_dict` as JSON text."""
         return json.dumps(self.as_dict(), ensure_ascii=False, indent=2)
 
+    def to_lines(self) -> str:
+        """The outcomes as JSON, one question of one system a line."""
+        return "".join(json.dumps(outcome.as_dict(), ensure_ascii=False) + "\n" for outcome in self.outcomes)
+
     def print(self, console: Console) -> None:
-        """Show the figures as tables: all systems side by side, the first one by category, search times."""
+        """Show the figures as tables: all systems side by side, intervals, the first one by category, search times."""
         console.print(self.file, style="bold", markup=False)
         overall = {name: scores.overall for name, scores in self.systems.items()}
         for title, columns in self.tables.items():
             _print_table(console, title, columns, overall)
+            if self.intervals is not None:
+                _print_intervals(console, columns, self.intervals)
         for name, scores in list(self.systems.items())[:1]:
             for title, columns in list(self.tables.items())[:1]:
-                _print_table(console, f"{name}: {title}, by category", columns, scores.by_category)
+                _print_categories(console, f"{name}: {title}, by category", columns, scores.by_category)
         latency = {name: scores.latency_ms for name, scores in self.systems.items()}
         _print_table(console, "search time in ms, without the query's embedding", {"p50": "p50", "p95": "p95"}, latency)
         for note in self.notes:
@@ -133,8 +127,30 @@ def _keys(mappings: Iterable[Mapping[str, object]]) -> list[str]:
     return list(dict.fromkeys(key for mapping in mappings for key in mapping))
 
 
-def _print_table(
+def _print_categories(
     console: Console, title: str, columns: Mapping[str, str], rows: Mapping[str, Mapping[str, float]]
+) -> None:
+    """Under the columns of the overall figures, or under their own where categories have other figures."""
+    keys = _keys(rows.values())
+    shared = {header: key for header, key in columns.items() if key in keys}
+    if keys:
+        _print_table(console, title, shared if len(shared) > 1 else dict(zip(keys, keys, strict=True)), rows)
+
+
+def _print_intervals(console: Console, columns: Mapping[str, str], found: Intervals) -> None:
+    """Systems as `low..high`, differences as `difference low..high`."""
+    rows: dict[str, dict[str, str]] = {}
+    for name, keys in found.systems.items():
+        rows[name] = {key: f"{_cell(low)}..{_cell(high)}" for key, (low, high) in keys.items()}
+    for name, paired in found.differences.items():
+        shown = {key: f"{mid:+.3f} {low:+.3f}..{high:+.3f}" for key, (mid, low, high) in paired.items()}
+        rows[f"{found.reference} - {name}"] = shown
+    known = {title: key for title, key in columns.items() if any(key in row for row in rows.values())}
+    _print_table(console, f"95 % intervals, paired bootstrap over {found.groups} groups", known, rows)
+
+
+def _print_table(
+    console: Console, title: str, columns: Mapping[str, str], rows: Mapping[str, Mapping[str, float | str]]
 ) -> None:
     table = Table("", *columns, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for column in table.columns:
@@ -151,9 +167,9 @@ def _print_table(
     console.print(captured.get(), soft_wrap=True, markup=False, highlight=False)
 
 
-def _cell(value: float | None) -> str:
-    if value is None:
-        return "-"
+def _cell(value: float | str | None) -> str:
+    if value is None or isinstance(value, str):
+        return value or "-"
     if isinstance(value, int):
         return str(value)
     return f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}"

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol, Self
 
+import numpy as np
+
+from prism_core.changes import FloatArray
 from prism_core.context import ContextBuilder, Packed
 from prism_core.evaluation.datasets import Item
+from prism_core.evaluation.outcomes import Found
 from prism_core.memory import PrismMemory
-from prism_core.protocols import Clock, IdFactory
-from prism_core.results import Retrieval
+from prism_core.protocols import Clock, Embedder, IdFactory
+from prism_core.results import Candidate, Retrieval
 from prism_core.text import identifiers
-from prism_core.types import Kind, MemoryUnit
+from prism_core.types import IntentQuery, Kind, MemoryUnit
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 """When things without a time happen; one second apart, in the order they are written in."""
 SCOPE = ("evaluation",)
+KEPT = 100
+"""Places of every answer that are kept for a look at single questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +55,39 @@ class Ask:
     needed: frozenset[str] = frozenset()
 
 
+@dataclass(frozen=True)
+class Pool:
+    """What the memory considered for a question, in its order, with all that decided about it.
+
+    Attributes:
+        query: as the planner understood it.
+        candidates: p of them.
+        embedder: None for a memory without vectors.
+    """
+
+    query: IntentQuery
+    candidates: Sequence[Candidate]
+    embedder: Embedder | None = None
+
+    @cached_property
+    def signals(self) -> Mapping[str, FloatArray]:
+        """Every signal that was weighed, of all candidates; shape (p,)."""
+        names = self.candidates[0].signals if self.candidates else ()
+        return {
+            name: np.array([candidate.signals[name] for candidate in self.candidates], dtype=np.float32)
+            for name in names
+        }
+
+    def signal(self, name: str) -> FloatArray:
+        """A signal of all candidates, shape (p,); 0 where it was not weighed."""
+        return self.signals.get(name, np.zeros(len(self.candidates), dtype=np.float32))
+
+    @property
+    def scores(self) -> list[float]:
+        """What each candidate was ordered by."""
+        return [candidate.score for candidate in self.candidates]
+
+
 @dataclass(frozen=True, slots=True)
 class Ranking:
     """What a system answers.
@@ -57,11 +96,13 @@ class Ranking:
         units: best first.
         seconds: wall time, without the embedding of the question.
         contexts: by budget, where the system decides for itself what goes into a context.
+        pool: what the memory considered, of those systems that are the memory; its candidates are those of `units`.
     """
 
     units: Sequence[MemoryUnit]
     seconds: float
     contexts: Mapping[int, Packed] = field(default_factory=dict)
+    pool: Pool | None = None
 
 
 class System(Protocol):
@@ -165,7 +206,9 @@ class PrismSystem:
         start = time.perf_counter()
         found = self._retrieve(ask)
         seconds = time.perf_counter() - start
-        return Ranking(self._pool(found), seconds)
+        pool = Pool(found.query, list(found.candidates), self.memory.embedder)
+        self._units |= {unit.id: unit for unit in found.units}
+        return Ranking([self._unit(candidate.unit_id) for candidate in pool.candidates], seconds, pool=pool)
 
     def keys(self, unit_id: str) -> Sequence[str]:
         """The items a unit was made from."""
@@ -202,10 +245,6 @@ class PrismSystem:
         return self.memory.search(
             ask.text, scope=SCOPE, k=10, active=self._active(ask), task_id=ask.task_id, session_id=ask.session_id
         )
-
-    def _pool(self, found: Retrieval) -> list[MemoryUnit]:
-        self._units |= {unit.id: unit for unit in found.units}
-        return [self._unit(candidate.unit_id) for candidate in found.candidates]
 
     def _unit(self, unit_id: str) -> MemoryUnit:
         if unit_id not in self._units:
@@ -266,3 +305,9 @@ def contexts(ranking: Ranking, ask: Ask, builder: ContextBuilder) -> dict[int, P
         budget: ranking.contexts[budget] if budget in ranking.contexts else builder.pack(ranking.units, budget)
         for budget in ask.budgets
     }
+
+
+def found(ranking: Ranking, places: Sequence[Sequence[str]], evidence: Iterable[str]) -> Found:
+    """What of an answer is kept for those who look at single questions."""
+    scores = ranking.pool.scores[:KEPT] if ranking.pool is not None else ()
+    return Found(places[:KEPT], scores, sorted(evidence))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache, partial
 from pathlib import Path
@@ -12,16 +12,20 @@ from typing import Literal
 from prism_core.changes import FloatArray
 from prism_core.context import Packed
 from prism_core.errors import QueryError
-from prism_core.evaluation import baselines
+from prism_core.evaluation import ablations, baselines
+from prism_core.evaluation.ablations import REORDERS, reordered
 from prism_core.evaluation.baselines import Baseline, Shelf
+from prism_core.evaluation.bootstrap import intervals
 from prism_core.evaluation.datasets import TraceRun, anonymous, load_traces
 from prism_core.evaluation.metrics import share
 from prism_core.evaluation.needs import OLD, Need, needs, stands
+from prism_core.evaluation.outcomes import Outcome
 from prism_core.evaluation.parallel import Task, run_tasks
 from prism_core.evaluation.references import IdentifierList, Oracle
-from prism_core.evaluation.report import Outcome, Report, summarize
-from prism_core.evaluation.systems import START, Ask, PrismSystem, Ranking, System, contexts, identifiers_only
-from prism_core.evaluation.workbench import Factory, Workbench, choose, workbench
+from prism_core.evaluation.report import Report, summarize
+from prism_core.evaluation.systems import START, Ask, PrismSystem, Ranking, System, contexts, found, identifiers_only
+from prism_core.evaluation.workbench import Entries, Entry, Factory, Show, Workbench, choose, families, workbench
+from prism_core.retrieve.options import Order, RankingOptions
 from prism_core.types import MemoryUnit
 
 Outcomes = list[Outcome]
@@ -41,26 +45,27 @@ VARIANTS: tuple[Variant, ...] = tuple(_TITLES)
 Tasks = Literal["all", "even", "odd"]
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A system that can be asked.
-
-    Attributes:
-        make: makes it, empty; entries that share it are asked once.
-        render: what a returned unit is shown as; itself when None.
-    """
-
-    make: Factory
-    render: Callable[[MemoryUnit], MemoryUnit] | None = None
-
-
-def _prism(bench: Workbench, start: datetime) -> System:
+def prism(bench: Workbench, start: datetime) -> System:
+    """The memory, with exact vector search: stores are copied, and too small for an index to pay."""
     return PrismSystem(bench.opener(index="exact"), start)
 
 
+def _ordered(order: Order) -> Factory:
+    return lambda bench, start: PrismSystem(bench.opener(index="exact", ranking=RankingOptions(order=order)), start)
+
+
+def rendered(render: Callable[[MemoryUnit], MemoryUnit]) -> Show:
+    """Shows units as something else; those of which nothing is left are not shown."""
+
+    def show(ranking: Ranking) -> Ranking:
+        return Ranking([unit for unit in map(render, ranking.units) if unit.text], ranking.seconds)
+
+    return show
+
+
 SYSTEMS: dict[str, Entry] = {
-    "prism": Entry(_prism),
-    "prism-ids": Entry(_prism, identifiers_only),
+    "prism": Entry(prism),
+    "prism-ids": Entry(prism, rendered(identifiers_only)),
     "all-ids": Entry(lambda bench, start: IdentifierList(Shelf(), bench.builder)),
     "oracle": Entry(lambda bench, start: Oracle(Shelf(), bench.builder)),
     "bm25": Entry(lambda bench, start: Baseline(Shelf(), baselines.bm25)),
@@ -68,10 +73,19 @@ SYSTEMS: dict[str, Entry] = {
     "scoped-bm25": Entry(lambda bench, start: Baseline(Shelf(), baselines.run_bm25)),
     "recency": Entry(lambda bench, start: Baseline(Shelf(), baselines.run_recency)),
 }
-"""Every system that can be asked, by name; `all-ids`, `oracle`, `scoped-bm25` and `recency` are told which run asks."""
+"""Systems that are asked by default, by name; `all-ids`, `oracle`, `scoped-bm25`, `recency` are told which run asks."""
 
-_NEEDS_VECTORS = frozenset({"prism", "prism-ids", "dense"})
+ABLATIONS: dict[str, Entry] = {
+    "prism-sum": Entry(_ordered("sum")),
+    "prism-front-first": Entry(_ordered("front_first")),
+    **{name: Entry(prism, reordered(reorder)) for name, reorder in REORDERS.items()},
+}
+"""The memory in other orders, asked by name only."""
+KNOWN: Entries = {**SYSTEMS, **ABLATIONS}
+
+_NEEDS_VECTORS = frozenset({"prism", "prism-ids", "dense", *ABLATIONS})
 _NOTES = {
+    **ablations.NOTES,
     "all-ids": "all-ids is told which run asks; it returns no steps, so it has no source_recall",
     "oracle": "oracle is told which run asks and what is needed; it is greedy and no upper bound",
     "scoped-bm25": "scoped-bm25 is told which run asks",
@@ -92,7 +106,7 @@ def run_traces(
 
     Args:
         path: a file of runs, one a line.
-        systems: names from `SYSTEMS`.
+        systems: names from `KNOWN`.
         tasks: ask only in runs whose task is an even or an odd number; the store holds all of them.
         variants: which of `VARIANTS`.
         jobs: processes.
@@ -102,7 +116,7 @@ def run_traces(
         DatasetError: if the file cannot be read.
         QueryError: if a system or a variant is unknown.
     """
-    names = choose(systems, SYSTEMS)
+    names = choose(systems, KNOWN)
     for variant in variants:
         if variant not in VARIANTS:
             raise QueryError("variants", variant, f"choose from {VARIANTS}")
@@ -112,10 +126,13 @@ def run_traces(
     vectors = _vectors(runs) if jobs > 1 and _NEEDS_VECTORS.intersection(names) else None
     notes = tuple(_NOTES[name] for name in names if name in _NOTES)
     outcomes = run_tasks(_plan(str(path), names, variants, asking), jobs=jobs, title="asking", vectors=vectors)
-    return Report(str(path), summarize(outcomes, names), _tables(variants), notes)
+    found = intervals(outcomes, names)
+    return Report(str(path), summarize(outcomes, names), _tables(variants), notes, found, outcomes)
 
 
-def evaluate_siblings(path: str, names: Sequence[str], variants: Sequence[Variant], run_ids: Sequence[str]) -> Outcomes:
+def evaluate_siblings(
+    path: str, names: Sequence[str], variants: Sequence[Variant], run_ids: Sequence[str], entries: Entries = KNOWN
+) -> Outcomes:
     """For each of these runs: a store with all other runs complete, and this run written step by step.
 
     Args:
@@ -123,32 +140,34 @@ def evaluate_siblings(path: str, names: Sequence[str], variants: Sequence[Varian
         names: systems that share a store.
         variants: any but blind.
         run_ids: runs with an equal task; those of the file that are not named do not ask.
+        entries: systems by name.
     """
     runs = _loaded(path)
     asking = [run for run in runs if run.id in run_ids]
     siblings = [run for run in runs if run in asking or (run.task is not None and run.task == asking[0].task)]
-    base = SYSTEMS[names[0]].make(workbench(), START)
+    base = entries[names[0]].make(workbench(), START)
     base.add([step.item for run in runs if run not in siblings for step in run.steps])
+    asked = {name: entries[name] for name in names}
     same_store: list[Variant] = [variant for variant in variants if variant in ("", "told")]
     outcomes: Outcomes = []
     for run in asking:
         if "own" in variants:
-            outcomes += _step_by_step(base.fork(), names, ["own"], run)
+            outcomes += _step_by_step(base.fork(), asked, ["own"], run)
         if same_store:
             store = base.fork()
             store.add([step.item for other in siblings if other is not run for step in other.steps])
-            outcomes += _step_by_step(store, names, same_store, run)
+            outcomes += _step_by_step(store, asked, same_store, run)
     base.close()
     return outcomes
 
 
-def _step_by_step(store: System, names: Sequence[str], variants: Sequence[Variant], run: TraceRun) -> Outcomes:
+def _step_by_step(store: System, entries: Entries, variants: Sequence[Variant], run: TraceRun) -> Outcomes:
     calls = {need.step: need for need in needs(run)}
     outcomes: Outcomes = []
     for position in range(max(calls) + 1):
         if position in calls:
             for variant in variants:
-                outcomes += _outcomes(store, names, run, calls[position], variant)
+                outcomes += _outcomes(store, entries, run, calls[position], variant)
         store.add([run.steps[position].item])
     store.close()
     return outcomes
@@ -164,12 +183,13 @@ def evaluate_interleaved(path: str, names: Sequence[str], run_ids: Sequence[str]
     """
     runs = _loaded(path)
     calls = {(run.id, need.step): need for run in runs if run.id in run_ids for need in needs(run)}
-    store = SYSTEMS[names[0]].make(workbench(), START)
+    asked = {name: KNOWN[name] for name in names}
+    store = KNOWN[names[0]].make(workbench(), START)
     outcomes: Outcomes = []
     for position in range(max(len(run.steps) for run in runs)):
         for run in runs:
             if (run.id, position) in calls:
-                outcomes += _outcomes(store, names, run, calls[run.id, position], "blind")
+                outcomes += _outcomes(store, asked, run, calls[run.id, position], "blind")
             if position < len(run.steps):
                 store.add([anonymous(run.steps[position])])
     store.close()
@@ -187,20 +207,27 @@ def _vectors(runs: Sequence[TraceRun]) -> dict[str, FloatArray]:
 
 
 def _plan(path: str, names: Sequence[str], variants: Sequence[Variant], asking: Sequence[TraceRun]) -> list[Task]:
-    families: dict[Factory, list[str]] = {}
-    for name in names:
-        families.setdefault(SYSTEMS[name].make, []).append(name)
-    siblings: dict[str, list[str]] = {}
-    for run in asking:
-        siblings.setdefault(run.id if run.task is None else f"task {run.task}", []).append(run.id)
+    siblings = by_task(asking)
     apart = [variant for variant in variants if variant != "blind"]
     plan: list[Task] = []
-    for family in families.values():
+    for family in families(names, KNOWN):
         if "blind" in variants and asking:
             plan.append(partial(evaluate_interleaved, path, family, [run.id for run in asking]))
         if apart:
             plan += [partial(evaluate_siblings, path, family, apart, run_ids) for run_ids in siblings.values()]
     return plan
+
+
+def by_task(runs: Sequence[TraceRun]) -> dict[str, list[str]]:
+    """Ids of runs by what they were an attempt at."""
+    siblings: dict[str, list[str]] = {}
+    for run in runs:
+        siblings.setdefault(_task(run), []).append(run.id)
+    return siblings
+
+
+def _task(run: TraceRun) -> str:
+    return run.id if run.task is None else f"task {run.task}"
 
 
 def _parity(run: TraceRun) -> Tasks:
@@ -209,7 +236,7 @@ def _parity(run: TraceRun) -> Tasks:
     return "odd" if run.task % 2 else "even"
 
 
-def _outcomes(store: System, names: Sequence[str], run: TraceRun, need: Need, variant: Variant) -> Outcomes:
+def _outcomes(store: System, entries: Entries, run: TraceRun, need: Need, variant: Variant) -> Outcomes:
     """Ask once, and show the answer as every one of the systems does."""
     recent = run.steps[max(0, need.step - ACTIVE_STEPS) : need.step]
     ask = Ask(
@@ -223,17 +250,13 @@ def _outcomes(store: System, names: Sequence[str], run: TraceRun, need: Need, va
     ranking = store.search(ask)
     counts = {"n_calls": 1, "n_values": len(need.values), "n_old_calls": int(bool(need.old))}
     outcomes: Outcomes = []
-    for name in names:
-        shown = _rendered(ranking, SYSTEMS[name].render)
+    for name, entry in entries.items():
+        shown = entry.shown(ranking)
         values = _shares(shown, ask, store, run, need, f"_{variant}" if variant else "")
-        outcomes.append(Outcome(name, f"{run.id}#{need.step}", need.tool, values, counts, ranking.seconds))
+        places = [store.keys(unit.id) for unit in shown.units]
+        outcome = Outcome(name, f"{run.id}#{need.step}", need.tool, values, counts, shown.seconds, _task(run))
+        outcomes.append(replace(outcome, found=found(shown, places, need.values)))
     return outcomes
-
-
-def _rendered(ranking: Ranking, render: Callable[[MemoryUnit], MemoryUnit] | None) -> Ranking:
-    if render is None:
-        return ranking
-    return Ranking([unit for unit in map(render, ranking.units) if unit.text], ranking.seconds)
 
 
 def _shares(ranking: Ranking, ask: Ask, store: System, run: TraceRun, need: Need, suffix: str) -> dict[str, float]:

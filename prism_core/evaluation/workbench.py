@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -15,9 +16,10 @@ from prism_core.changes import FloatArray
 from prism_core.context import ContextBuilder
 from prism_core.embed import CachedEmbedder, MiniLMEmbedder
 from prism_core.errors import QueryError
-from prism_core.evaluation.systems import Opener, System
+from prism_core.evaluation.systems import Opener, Ranking, System
 from prism_core.memory import PrismMemory
 from prism_core.protocols import Clock, Embedder, IdFactory, SelectiveEmbedder
+from prism_core.retrieve.options import RankingOptions
 from prism_core.text import O200kCounter
 
 
@@ -72,13 +74,21 @@ class Workbench:
     counter: O200kCounter
     builder: ContextBuilder
 
-    def opener(self, *, lexical: bool = False, index: Literal["auto", "exact"] = "auto") -> Opener:
+    def opener(
+        self, *, lexical: bool = False, index: Literal["auto", "exact"] = "auto", ranking: RankingOptions | None = None
+    ) -> Opener:
         """Opens memories that share this embedder and counter."""
 
         def open_memory(path: Path, clock: Clock, new_id: IdFactory) -> PrismMemory:
             embedder = None if lexical else self.embedder
             return PrismMemory.open(
-                path, embedder=embedder, index=index, counter=self.counter, clock=clock, new_id=new_id
+                path,
+                embedder=embedder,
+                index=index,
+                counter=self.counter,
+                clock=clock,
+                new_id=new_id,
+                ranking=ranking,
             )
 
         return open_memory
@@ -89,6 +99,41 @@ _REMEMBERED = 1 << 16
 
 Factory = Callable[[Workbench, datetime], System]
 """Makes an empty system whose clock starts at an instant."""
+Show = Callable[[Ranking], Ranking]
+"""Shows an answer in another way or order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A system that can be asked.
+
+    Attributes:
+        make: makes it, empty; entries that share it are filled and asked once.
+        show: how its answer is shown; as it is when None.
+    """
+
+    make: Factory
+    show: Show | None = None
+
+    def shown(self, ranking: Ranking) -> Ranking:
+        """The answer as this entry shows it, the time that takes included."""
+        if self.show is None:
+            return ranking
+        start = time.perf_counter()
+        shown = self.show(ranking)
+        return replace(shown, seconds=ranking.seconds + time.perf_counter() - start)
+
+
+Entries = Mapping[str, Entry]
+"""Systems that can be asked, by name."""
+
+
+def families(names: Sequence[str], entries: Entries) -> list[list[str]]:
+    """Names whose entries share a store, in the order of their first."""
+    found: dict[Factory, list[str]] = {}
+    for name in names:
+        found.setdefault(entries[name].make, []).append(name)
+    return list(found.values())
 
 
 @cache

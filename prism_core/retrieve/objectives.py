@@ -117,6 +117,7 @@ def _conversation_signals(query: IntentQuery, evidence: Evidence, tagger: Intent
     return {
         "lexical": lexical[rows],
         "dense": dense[rows],
+        "dense lead": of.lead(dense[rows]),
         "entity": of.membership(evidence, [evidence.view.mentioning(name) for name in query.target_entities]),
         "intent": _intent_fit(query, evidence, tagger),
         "date": of.date_match(evidence, query.text),

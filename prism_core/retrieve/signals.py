@@ -103,6 +103,11 @@ def dense_scores(evidence: Evidence, rows: IntArray) -> FloatArray:
     return scores
 
 
+def lead(values: FloatArray) -> FloatArray:
+    """How far values rise above the mean of the pool, scaled; similar for embedders of wide and narrow spread."""
+    return scaled(values - values.mean()) if len(values) else values
+
+
 def sparing(tokens: IntArray) -> FloatArray:
     """How far a unit leans on its neighbours: 1 up to `LONG_TOKENS`, then falling with its length."""
     return np.asarray(LONG_TOKENS / np.maximum(tokens, LONG_TOKENS), dtype=np.float32)

@@ -14,12 +14,13 @@ Weights = Mapping[str, Mapping[str, float]]
 CONVERSATION: Weights = {
     "relevance": {
         "lexical": 1.0,
-        "dense": 0.8,
+        "dense": 0.6,
+        "dense lead": 0.3,
         "entity": 0.1,
-        "intent": 0.02,
+        "intent": 0.01,
         "date": 1.1,
-        "time": 0.2,
-        "time asked for": 0.35,
+        "time": 0.1,
+        "time asked for": 0.4,
     },
     "context": {
         "lexical before": 0.1,
@@ -28,7 +29,7 @@ CONVERSATION: Weights = {
         "lexical around": 0.2,
         "answer lexical": 0.4,
         "answer dense": 0.2,
-        "session lexical": 0.35,
+        "session lexical": 0.5,
         "session dense": 0.4,
         "linked": 0.3,
         "speaker": 0.4,

@@ -1,0 +1,155 @@
+"""`eval robustness`: how much is lost when the weights are wrong, with fronts and without.
+
+Every question is asked once. The pool is then put in order again under every draw of wrong weights, from the signals
+that its candidates carry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+
+from prism_core.changes import FloatArray, IntArray
+from prism_core.evaluation import qa, traces
+from prism_core.evaluation.ablations import reordered
+from prism_core.evaluation.datasets import load_qa, load_traces
+from prism_core.evaluation.needs import needs
+from prism_core.evaluation.parallel import Task, run_tasks
+from prism_core.evaluation.report import Report, SystemScores, summarize
+from prism_core.evaluation.systems import Pool, Ranking
+from prism_core.evaluation.workbench import Entries, Entry
+from prism_core.ingest import read_records
+from prism_core.retrieve.objectives import weights_for
+from prism_core.retrieve.options import Order, RankingOptions
+from prism_core.retrieve.pareto import best_first, dominance_fronts, front_first_order, soft_front_scores
+from prism_core.retrieve.weights import Weights
+
+DRAWS = 10
+SEED = 0
+FACTOR = 4.0
+"""A wrong weight is between a quarter of the right one and four times as large, evenly on a logarithmic scale."""
+ORDERS: tuple[Order, ...] = ("soft", "sum", "front_first")
+_QA_KEYS = ("R@5", "R@10", "MRR", f"recall@{qa.MEAN_BUDGET}t")
+_TRACE_KEYS = tuple(f"arg_coverage@{budget}t" for budget in traces.BUDGETS[1:])
+
+
+def run_robustness(path: str | Path, *, draws: int = DRAWS, seed: int = SEED, limit: int | None = None) -> Report:
+    """Ask the questions of a file with the weights multiplied by random factors, in every order of `ORDERS`.
+
+    Args:
+        path: evidence-QA rows or runs of agents.
+        draws: how many wrong weight tables.
+        seed: of the factors.
+        limit: ask only the first questions of the file, or in its first runs.
+
+    Returns:
+        A report with one system per order, whose keys are those of the evaluation with the shipped weights, and each
+        followed by ` mean` and ` worst` over the draws.
+
+    Raises:
+        DatasetError: if the file cannot be read.
+    """
+    rng = np.random.default_rng(seed)
+    options = [RankingOptions(), *(wrong(RankingOptions(), rng) for _ in range(draws))]
+    entries = {
+        _name(order, number): Entry(traces.prism, reordered(partial(reweighed, options=each, order=order)))
+        for order in ORDERS
+        for number, each in enumerate(options)
+    }
+    holds_questions = "questions" in read_records(path)[0].value
+    tasks = _questions(path, entries, limit) if holds_questions else _calls(path, entries, limit)
+    keys = _QA_KEYS if holds_questions else _TRACE_KEYS
+    outcomes = run_tasks(tasks, jobs=1, title="asking")
+    scores = summarize(outcomes, list(entries))
+    tables = {f"{draws} draws of wrong weights": {column: column for key in keys for column in _columns(key)}}
+    note = f"every weight times a factor between {1 / FACTOR:.2f} and {FACTOR:.0f}, log-uniform, seed {seed}"
+    systems = {order: _over_draws(scores, order, draws, keys) for order in ORDERS}
+    return Report(str(path), systems, tables, (note,), outcomes=outcomes)
+
+
+def wrong(options: RankingOptions, rng: np.random.Generator) -> RankingOptions:
+    """Options with every weight multiplied by a factor of its own."""
+    return RankingOptions(
+        conversation=_wrong_table(options.conversation, rng), mid_task=_wrong_table(options.mid_task, rng)
+    )
+
+
+def reweighed(ranking: Ranking, pool: Pool, *, options: RankingOptions, order: Order) -> IntArray:
+    """The order of a pool that other weights would give it.
+
+    Args:
+        ranking: the answer.
+        pool: its candidates, in the memory's order, which decides among equal scores.
+        options: with the other weights.
+        order: how fronts decide.
+    """
+    table = weights_for(pool.query, options, active=bool(pool.query.active))
+    parts = {name: _weighted(pool, weights) for name, weights in table.items()}
+    score = np.sum(list(parts.values()), axis=0)
+    objectives = np.stack([_unit_range(part, table[name]) for name, part in parts.items()], axis=1)
+    fronts = dominance_fronts(np.floor(objectives / options.grain + 0.5))
+    if order == "front_first":
+        return front_first_order(score, fronts, objectives)
+    telling = [
+        abs(weight) for weights in table.values() for name, weight in weights.items() if np.ptp(pool.signal(name)) > 0
+    ]
+    penalty = options.front_penalty if order == "soft" else 0.0
+    return best_first(soft_front_scores(score, fronts, sum(telling), penalty))
+
+
+def _questions(path: str | Path, entries: Entries, limit: int | None) -> list[Task]:
+    rows = qa.limited(load_qa(path), limit)
+    budgets = (qa.MEAN_BUDGET,)
+    return [partial(qa.evaluate_row, row, list(entries), entries, budgets) for row in rows]
+
+
+def _calls(path: str | Path, entries: Entries, limit: int | None) -> list[Task]:
+    asking = [run for run in load_traces(path)[:limit] if needs(run)]
+    return [
+        partial(traces.evaluate_siblings, str(path), list(entries), [""], run_ids, entries)
+        for run_ids in traces.by_task(asking).values()
+    ]
+
+
+def _wrong_table(table: Weights, rng: np.random.Generator) -> Weights:
+    return {
+        name: {signal: weight * FACTOR ** rng.uniform(-1, 1) for signal, weight in weights.items()}
+        for name, weights in table.items()
+    }
+
+
+def _weighted(pool: Pool, weights: Mapping[str, float]) -> FloatArray:
+    part = np.zeros(len(pool.candidates), dtype=np.float32)
+    for name, weight in weights.items():
+        part += np.float32(weight) * pool.signal(name)
+    return part
+
+
+def _unit_range(values: FloatArray, weights: Mapping[str, float]) -> FloatArray:
+    """From the range a group of weights allows to [0, 1]."""
+    low = sum(weight for weight in weights.values() if weight < 0)
+    high = sum(weight for weight in weights.values() if weight > 0)
+    return np.asarray(np.clip((values - low) / (high - low), 0.0, 1.0), dtype=np.float32)
+
+
+def _name(order: Order, draw: int) -> str:
+    return f"{order} {draw}"
+
+
+def _columns(key: str) -> tuple[str, str, str]:
+    return key, f"{key} mean", f"{key} worst"
+
+
+def _over_draws(scores: Mapping[str, SystemScores], order: Order, draws: int, keys: Sequence[str]) -> SystemScores:
+    """The figures of one order: with the shipped weights, and the mean and the worst of the wrong ones."""
+    shipped, *drawn = (scores[_name(order, number)] for number in range(draws + 1))
+    overall: dict[str, float] = {}
+    for key in keys:
+        found = [each.overall[key] for each in drawn]
+        figures = (shipped.overall[key], round(fmean(found), 4), min(found))
+        overall |= dict(zip(_columns(key), figures, strict=True))
+    return SystemScores(overall, {}, shipped.latency_ms)
