@@ -26,8 +26,8 @@ _FACETS = {
         re.IGNORECASE,
     ),
     Facet.MULTI_EVIDENCE: re.compile(
-        r"\b(?:compare|comparison|difference|both|each|all|list|(?:which|what) (?:\w+ ){0,2}?[a-z]{3,}(?<!s)s (?:does|do|"
-        r"did|has|have|had|are|were|can|could)|how many|in common|versus|vs)\b"
+        r"\b(?:compare|comparison|difference|both|each|all|list|how many|in common|versus|vs)\b"
+        r"|\b(?:which|what) (?:\w+ ){0,2}?[a-z]{3,}(?<!s)s (?:does|do|did|has|have|had|are|were|can|could)\b"
         r"|比较|区别|哪些|所有|几次|多少",
         re.IGNORECASE,
     ),

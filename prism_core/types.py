@@ -364,4 +364,7 @@ def _first_problem(error: ValueError, data: object) -> tuple[str, Any, str]:
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, NaiveDatetimeError):
         raise cause
-    return ".".join(str(part) for part in first["loc"]) or "event", first.get("input"), first["msg"]
+    field = ".".join(str(part) for part in first["loc"]) or "event"
+    if first["type"] == "extra_forbidden":
+        return field, first.get("input"), "there is no such field; what was said or read belongs in 'observation'"
+    return field, first.get("input"), first["msg"]

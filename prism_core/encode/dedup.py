@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import dataclass
 
 from prism_core.protocols import WriteView
 from prism_core.types import Event, Kind
@@ -29,10 +30,35 @@ def idempotency_key(event: Event) -> str | None:
     return "content:" + hashlib.sha256(json.dumps(content).encode()).hexdigest()[:40]
 
 
-def duplicate_of(event: Event, key: str | None, view: WriteView) -> tuple[str, str] | None:
-    """The unit that already holds an event, and why it is the same."""
-    if key is not None and (known := view.find_key(key)) is not None:
-        return known, "the same event was stored before"
-    if event.kind in MERGED_KINDS and (known := view.find_text(event.kind, event.text)) is not None:
-        return known, f"a {event.kind} with the same text was stored before"
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A unit that answers to an event's key or text.
+
+    Attributes:
+        unit_id: which unit.
+        reason: why it is the same, or why it is not.
+        same: whether it holds the event; otherwise the key was used for something else.
+    """
+
+    unit_id: str
+    reason: str
+    same: bool = True
+
+
+def known_as(event: Event, key: str | None, view: WriteView) -> Known | None:
+    """The unit that an event's key or text leads to."""
+    if key is not None and (unit_id := view.find_key(key)) is not None:
+        if _holds(view.unit(unit_id), event):
+            return Known(unit_id, "the same event was stored before")
+        reason = f"its key {key!r} was used before for other content; nothing of this event was stored"
+        return Known(unit_id, reason, same=False)
+    if event.kind in MERGED_KINDS and (unit_id := view.find_text(event.kind, event.text)) is not None:
+        return Known(unit_id, f"a {event.kind} with the same text was stored before")
     return None
+
+
+def _holds(unit: Event, event: Event) -> bool:
+    """Whether a unit says what an event says; a call's unit may hold the reply as well."""
+    if event.action is not None:
+        return unit.action == event.action and unit.thought == event.thought
+    return unit.observation == event.observation

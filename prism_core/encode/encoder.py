@@ -10,7 +10,7 @@ from typing import cast
 from pydantic import JsonValue, TypeAdapter
 
 from prism_core.changes import AddKey, AddLink, AddUnit, Change, FloatArray, PutVector, UpdateUnit
-from prism_core.encode.dedup import duplicate_of, idempotency_key
+from prism_core.encode.dedup import idempotency_key, known_as
 from prism_core.encode.extract import MAX_ENTITIES, entities
 from prism_core.encode.importance import importance_of
 from prism_core.encode.outcome import outcome_of
@@ -76,9 +76,10 @@ class Encoder:
     def encode(self, event: Event, context: WriteContext, receipt_id: str) -> Encoded:
         """Encode one event against what was stored before it; the receipt gets the id given."""
         key = idempotency_key(event)
-        known = duplicate_of(event, key, context.view)
+        known = known_as(event, key, context.view)
         if known is not None:
-            return Encoded(Receipt(receipt_id, ReceiptStatus.DUPLICATE, known[0], known[1]))
+            status = ReceiptStatus.DUPLICATE if known.same else ReceiptStatus.REJECTED
+            return Encoded(Receipt(receipt_id, status, known.unit_id if known.same else None, known.reason))
         call = _call_of(event, context.view)
         if call is not None:
             return self._join(event, call, receipt_id, key)

@@ -67,7 +67,7 @@ def run_robustness(path: str | Path, *, draws: int = DRAWS, seed: int = SEED, li
     scores = summarize(outcomes, list(entries))
     tables = {f"{draws} draws of wrong weights": {column: column for key in keys for column in _columns(key)}}
     note = f"every weight times a factor between {1 / FACTOR:.2f} and {FACTOR:.0f}, log-uniform, seed {seed}"
-    systems = {order: _over_draws(scores, order, draws, keys) for order in ORDERS}
+    systems: dict[str, SystemScores] = {order: _over_draws(scores, order, draws, keys) for order in ORDERS}
     return Report(str(path), systems, tables, (note,), outcomes=outcomes)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NoReturn
@@ -23,13 +23,17 @@ class Record:
         path: the file, as it is named in errors.
         line: 1-based line on which the object starts; 1 for the members of one JSON array.
         value: the object.
-        part: which part of the object is meant, such as `message 3`; empty for all of it.
+        part: which part of the file's object is meant, such as `message 3`; empty for all of it.
+        field: where in that part the value stands, such as `tool_calls[0]`; empty for all of it.
+        in_file: whether there is a file; messages passed as a list have none.
     """
 
     path: str
     line: int
     value: Mapping[str, Any]
     part: str = ""
+    field: str = ""
+    in_file: bool = True
 
     def fail(self, problem: str) -> NoReturn:
         """Report a problem of this record.
@@ -39,15 +43,19 @@ class Record:
         """
         raise DatasetError(self.path, self.line, f"{self.part}: {problem}" if self.part else problem)
 
-    def child(self, value: object, part: str) -> Record:
-        """An object inside this one.
+    def named(self, key: str) -> str:
+        """A field of this object, as it is named in errors: `tool_calls[0].function`."""
+        return f"{self.field}.{key}" if self.field else key
+
+    def nested(self, value: object, key: str) -> Record:
+        """An object under a key of this one.
 
         Raises:
             DatasetError: if it is not a JSON object.
         """
         if not isinstance(value, dict):
-            self.fail(f"{part} is {type(value).__name__}, not an object")
-        return Record(self.path, self.line, value, f"{self.part}, {part}" if self.part else part)
+            self.fail(f"{self.named(key)} is {'missing' if value is None else f'{kind_of(value)}, not an object'}")
+        return replace(self, value=value, field=self.named(key))
 
     def text(self, key: str, default: str | None = None) -> str:
         """A string (or number, as a string) under a key.
@@ -63,23 +71,36 @@ class Record:
         if value is None and default is not None:
             return default
         if isinstance(value, bool) or not isinstance(value, str | int | float):
-            self.fail(f"needs {key!r} as text, has {value!r}")
+            self.fail(f"needs {self.named(key)!r} as text; it is {kind_of(value)}")
         return str(value)
 
     def optional(self, key: str) -> str | None:
         """A string under a key, or None where the field is missing, null or empty."""
         return self.text(key, "") or None
 
+    def items(self, key: str) -> list[object]:
+        """The list under a key.
+
+        Raises:
+            DatasetError: if there is none.
+        """
+        values = self.value.get(key)
+        if not isinstance(values, list):
+            self.fail(f"needs {self.named(key)!r} as a list; it is {kind_of(values)}")
+        return values
+
     def children(self, key: str, noun: str) -> list[Record]:
-        """The objects of a list under a key.
+        """The objects of a list under a key, each a part of its own.
 
         Raises:
             DatasetError: if there is no list, or something in it is not an object.
         """
-        values = self.value.get(key)
-        if not isinstance(values, list):
-            self.fail(f"needs {key!r} as a list, has {values!r}")
-        return [self.child(value, f"{noun} {position}") for position, value in enumerate(values)]
+        return [self._child(value, f"{noun} {position}") for position, value in enumerate(self.items(key))]
+
+    def _child(self, value: object, part: str) -> Record:
+        if not isinstance(value, dict):
+            self.fail(f"{part} is {kind_of(value)}, not an object")
+        return replace(self, value=value, part=part)
 
     def time(self, *keys: str) -> datetime | None:
         """The instant under the first of these keys that is present; aware UTC.
@@ -98,11 +119,27 @@ class Record:
             if isinstance(value, int | float) and not isinstance(value, bool):
                 return datetime.fromtimestamp(value / 1000 if value >= _MILLISECONDS_FROM else value, tz=UTC)
             instant = datetime.fromisoformat(str(value))
+            if instant.tzinfo is not None:
+                return instant.astimezone(UTC)
         except (ValueError, OverflowError, OSError):
             self.fail(f"{key}={value!r} is not a time; write for example 2026-05-20T09:00:00Z")
-        if instant.tzinfo is None:
-            self.fail(f"{key}={value!r} has no time zone; write for example 2026-05-20T09:00:00Z")
-        return instant.astimezone(UTC)
+        self.fail(f"{key}={value!r} has no time zone; write for example 2026-05-20T09:00:00Z")
+
+
+def kind_of(value: object) -> str:
+    """What a value is, in words of JSON."""
+    return _KINDS.get(type(value), type(value).__name__)
+
+
+_KINDS = {
+    type(None): "missing or null",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    str: "text",
+    list: "a list",
+    dict: "an object",
+}
 
 
 def read_records(path: str | Path) -> list[Record]:
@@ -159,7 +196,7 @@ def _read_lines(name: str, text: str, document_error: ValueError) -> list[Record
 
 def _record(name: str, line: int, value: object) -> Record:
     if not isinstance(value, dict):
-        raise DatasetError(name, line, f"holds {type(value).__name__}, not an object")
+        raise DatasetError(name, line, f"holds {kind_of(value)}, not an object")
     return Record(name, line, value)
 
 

@@ -2,7 +2,8 @@
 
 | format | a file holds |
 |---|---|
-| chat | messages in the OpenAI chat format: a JSON array, an object with `messages`, or one message a line |
+| chat | messages in the OpenAI chat format or as LangChain dumps them: a JSON array, an object with `messages`, or one
+message a line |
 | traces | one run a line: `id`, `messages`, optional `task` |
 | qa | one store a line: `id`, `units` (`id`, `text`, `speaker`, `time`, `session`), `questions` |
 """
@@ -10,11 +11,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from prism_core.ingest.files import Record, read_records
+from prism_core.ingest.langchain import openai_form
 from prism_core.ingest.messages import IngestItem, IngestRun, chat_run, derived_run_id
 from prism_core.ingest.units import read_units, unit_event
 
@@ -58,7 +61,8 @@ def read_chat(source: str | Path | Sequence[Mapping[str, Any]], *, run_id: str |
     """
     if isinstance(source, str | Path):
         return _chats(read_records(source), run_id)
-    return _chats([Record("messages", number, message) for number, message in enumerate(source, start=1)], run_id)
+    messages = [Record("messages", number, message, in_file=False) for number, message in enumerate(source, start=1)]
+    return _chats(messages, run_id)
 
 
 def read_traces(path: str | Path) -> list[IngestRun]:
@@ -85,28 +89,34 @@ def _detect(records: Sequence[Record]) -> Format:
         return Format.QA
     if "messages" in first.value:
         return Format.TRACES if "id" in first.value else Format.CHAT
-    if "role" in first.value:
+    if "role" in openai_form(first.value):
         return Format.CHAT
-    first.fail("is neither a message ('role'), nor a run ('messages'), nor an evidence-QA row ('units')")
+    first.fail(
+        "is neither a message ('role' or LangChain's 'type'), nor a run ('messages'), nor an evidence-QA row ('units')"
+    )
 
 
 def _chats(records: Sequence[Record], run_id: str | None = None) -> list[IngestRun]:
     if not records or "messages" in records[0].value:
         return _runs(records, run_id)
-    messages = [Record(record.path, record.line, record.value, f"message {n}") for n, record in enumerate(records)]
+    messages = [_message(replace(record, part=f"message {n}")) for n, record in enumerate(records)]
     return [chat_run(run_id or derived_run_id(messages), messages)]
 
 
 def _runs(records: Sequence[Record], run_id: str | None = None) -> list[IngestRun]:
     runs: dict[str, IngestRun] = {}
     for record in records:
-        messages = record.children("messages", "message")
+        messages = [_message(message) for message in record.children("messages", "message")]
         given = record.optional("id") or run_id
         if given in runs:
             record.fail(f"the id {given!r} occurs twice")
         name = given or _unused(derived_run_id(messages), runs)
         runs[name] = chat_run(name, messages, record.value.get("task"))
     return list(runs.values())
+
+
+def _message(record: Record) -> Record:
+    return replace(record, value=openai_form(record.value))
 
 
 def _unused(name: str, taken: Mapping[str, object]) -> str:

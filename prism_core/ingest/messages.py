@@ -6,23 +6,26 @@
 | from the assistant with calls | one step per call: `name(arguments)`; what was said beside it is its thought |
 | a tool's reply | a step without an action, which the memory joins to its call |
 | a system prompt | none: it is an instruction, not something that happened |
+
+A message without a time happened next to its dated neighbours; where no message has one, the clock dates them all.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from pydantic import JsonValue
 
-from prism_core.ingest.files import Record
+from prism_core.ingest.files import Record, kind_of
+from prism_core.ingest.times import filled
 from prism_core.types import Attachment, Event, Kind, Source
 
-_SYSTEM_ROLES = frozenset({"system", "developer"})
 _SKIPPED = "a system prompt is an instruction, not something that happened"
 
 
@@ -69,35 +72,52 @@ def chat_run(run_id: str, messages: Sequence[Record], task: JsonValue = None) ->
     """Convert the messages of one run.
 
     Args:
-        run_id: becomes the session and the task of every event, and the first part of its idempotency key.
+        run_id: becomes the session and the task of every event, and with the message's index its idempotency key.
         messages: in the order in which they were said.
         task: kept in the metadata of every event.
 
     Raises:
         DatasetError: if a message does not have the chat format.
     """
-    items = [_item(run_id, index, message, task) for index, message in enumerate(messages)]
+    times = filled([None if _is_system(message) else _time(message) for message in messages])
+    shared: dict[str, Any] = {
+        "session_id": run_id,
+        "task_id": run_id,
+        "metadata": {} if task is None else {"task": task},
+    }
+    items = [
+        _item(index, message, {**shared, "event_time": time})
+        for index, (message, time) in enumerate(zip(messages, times, strict=True))
+    ]
     return IngestRun(run_id, tuple(items), task)
 
 
 def derived_run_id(messages: Sequence[Record]) -> str:
-    """An id for a run without one, which it keeps while it grows: its file's name and a hash of how it begins."""
-    said = [message for message in messages if message.value.get("role") not in _SYSTEM_ROLES]
-    canonical = json.dumps([message.value for message in said[:1]], ensure_ascii=True, sort_keys=True)
+    """An id for a run without one, which it keeps while it grows: its file's name, and a hash.
+
+    The hash is over the place of the file, so that files of one name that begin alike stay apart, and over the first
+    message that is no system prompt; over that alone for messages passed as a list.
+    """
+    begin: list[object] = [message.value for message in messages if not _is_system(message)][:1]
+    if messages and messages[0].in_file:
+        begin.insert(0, str(Path(messages[0].path).resolve()))
+    canonical = json.dumps(begin, ensure_ascii=True, sort_keys=True)
     name = Path(messages[0].path).stem if messages else "chat"
     return f"{name}-{hashlib.blake2b(canonical.encode(), digest_size=6).hexdigest()}"
 
 
-def _item(run_id: str, index: int, message: Record, task: JsonValue) -> IngestItem:
-    role = message.text("role")
-    if role in _SYSTEM_ROLES:
+def _is_system(message: Record) -> bool:
+    return message.value.get("role") in ("system", "developer")
+
+
+def _time(message: Record) -> datetime | None:
+    return message.time("time", "timestamp", "created_at")
+
+
+def _item(index: int, message: Record, shared: Mapping[str, Any]) -> IngestItem:
+    run_id, role = shared["session_id"], message.text("role")
+    if _is_system(message):
         return IngestItem(run_id, index, role, (), _SKIPPED)
-    shared: dict[str, Any] = {
-        "session_id": run_id,
-        "task_id": run_id,
-        "event_time": message.time("time", "timestamp", "created_at"),
-        "metadata": {} if task is None else {"task": task},
-    }
     drafts = _CONVERT.get(role, _other)(message)
     events = [
         Event(**draft, **shared, idempotency_key=f"{run_id}#{index}.{number}" if number else f"{run_id}#{index}")
@@ -138,10 +158,10 @@ def _assistant(message: Record) -> list[dict[str, Any]]:
 
 def _calls(message: Record) -> list[tuple[Record, str | None]]:
     if message.value.get("tool_calls"):
-        calls = message.children("tool_calls", "tool call")
-        return [(call.child(call.value.get("function"), "function"), call.optional("id")) for call in calls]
+        calls = [message.nested(call, f"tool_calls[{n}]") for n, call in enumerate(message.items("tool_calls"))]
+        return [(call.nested(call.value.get("function"), "function"), call.optional("id")) for call in calls]
     if message.value.get("function_call"):
-        call = message.child(message.value["function_call"], "function_call")
+        call = message.nested(message.value["function_call"], "function_call")
         return [(call, _legacy_id(call.text("name")))]
     return []
 
@@ -198,7 +218,7 @@ def _content(message: Record) -> tuple[str, tuple[Attachment, ...]]:
     if isinstance(content, str):
         return content, ()
     if not isinstance(content, list):
-        message.fail(f"has 'content' of type {type(content).__name__}; it is text, null or a list of parts")
+        message.fail(f"needs 'content' as text, null or a list of parts; it is {kind_of(content)}")
     texts: list[str] = []
     attachments: list[Attachment] = []
     for number, value in enumerate(content):
@@ -213,7 +233,7 @@ def _content(message: Record) -> tuple[str, tuple[Attachment, ...]]:
 def _part(message: Record, number: int, value: object) -> str | Attachment:
     if isinstance(value, str):
         return value
-    part = message.child(value, f"content part {number}")
+    part = message.nested(value, f"content[{number}]")
     kind = part.text("type", "text")
     if kind in ("text", "input_text", "output_text"):
         return part.text("text", "")

@@ -17,14 +17,13 @@ from prism_core.encode.taxonomy import IntentTaxonomy
 from prism_core.errors import ClosedError, EmbedderMismatchError, EmbeddingError, QueryError, StoreNotFoundError
 from prism_core.memory import chains, selection
 from prism_core.memory.checkup import check
-from prism_core.memory.parts import IN_MEMORY, IndexKind, LazyIndex, Store, lazy_index, new_id, now_utc
+from prism_core.memory.parts import IN_MEMORY, GuardedIndex, IndexKind, Store, choose_index, new_id, now_utc
 from prism_core.memory.recorder import Recorder
 from prism_core.protocols import Clock, Embedder, IdFactory, SelectiveEmbedder, TokenCounter, VectorIndex
 from prism_core.query import RulePlanner
 from prism_core.results import Chain, Context, Finding, LogEntry, Receipt, Retrieval, ScopeStats
 from prism_core.retrieve.options import RankingOptions
 from prism_core.retrieve.retriever import Ranking, Retriever
-from prism_core.storage.dense import IndexChoice
 from prism_core.storage.ledger import SqlLedger
 from prism_core.storage.state import ScopeState
 from prism_core.storage.states import ScopeStates
@@ -61,7 +60,7 @@ class PrismMemory:
         builder: ContextBuilder,
         *,
         embedder: Embedder | None,
-        index: LazyIndex | None,
+        index: GuardedIndex | None,
         new_id: IdFactory,
         clock: Clock,
     ) -> None:
@@ -116,10 +115,7 @@ class PrismMemory:
         if not create and not store.exists():
             raise StoreNotFoundError(store.name)
         ledger = SqlLedger.open(store.url, create=create)
-        if isinstance(index, str):
-            lazy, choice = lazy_index(store, index)
-        else:
-            lazy, choice = None, IndexChoice(lambda: index, from_size=1)
+        guarded, choice = choose_index(store, index)
         used = CachedEmbedder(MiniLMEmbedder()) if embedder == "default" else _cached(embedder)
         tagger = RuleTagger(IntentTaxonomy.default(), used)
         builder = ContextBuilder(counter or O200kCounter())
@@ -132,7 +128,7 @@ class PrismMemory:
             Retriever(RulePlanner(tagger, entities), tagger, ranking or RankingOptions()),
             builder,
             embedder=used,
-            index=lazy,
+            index=guarded,
             new_id=new_id,
             clock=clock,
         )
@@ -415,7 +411,7 @@ class PrismMemory:
     def _rank(
         self, scope: Scope, query: IntentQuery, *, at_least: int = 0, cut: bool = True
     ) -> tuple[ScopeState, Ranking, list[str]]:
-        vector, notes = self._vector(query.text)
+        vector, degraded = self._vector(query.text)
         state = self._ready(scope)
         if vector is not None and state.vectors.pending:
             self._recorder.embed_pending(scope, limit=EMBEDDED_PER_SEARCH)
@@ -423,7 +419,9 @@ class PrismMemory:
             state.catch_up()
             ranking = self._retriever.rank(query, state, vector, at_least=at_least, cut=cut)
         if state.vectors.lost:
+            # Loaded anew, the scope is searched exactly: the index is not opened a second time.
             return self._rank(scope, query, at_least=at_least, cut=cut)
+        notes = [*degraded, *([self._index.note] if self._index is not None and self._index.note else [])]
         if vector is not None and state.vectors.pending:
             notes.append(f"{len(state.vectors.pending)} units wait to be embedded and are found by words only")
         return state, ranking, notes
@@ -437,16 +435,15 @@ class PrismMemory:
         return Context(packed.text, packed.tokens, found.retrieval(ranking, state.position, notes))
 
     def _vector(self, text: str) -> tuple[FloatArray | None, list[str]]:
-        """The question's embedding, and what is missing."""
-        notes = [self._index.note] if self._index is not None and self._index.note else []
+        """The question's embedding, and why there is none."""
         if self.embedder is None or not text.strip():
-            return None, notes
+            return None, []
         if isinstance(self.embedder, SelectiveEmbedder) and not self.embedder.understands(text):
-            return None, notes
+            return None, []
         try:
-            return self.embedder.embed_query(text), notes
+            return self.embedder.embed_query(text), []
         except EmbeddingError as error:
-            return None, [*notes, str(error)]
+            return None, [str(error)]
 
     def _settle_embedder(self, on_change: Literal["raise", "reembed"]) -> None:
         if self.embedder is None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
@@ -65,26 +66,25 @@ class Store:
         return self.url != "sqlite://" and Path(self.url.removeprefix("sqlite:///")).exists()
 
 
-@dataclass(slots=True)
-class LazyIndex:
-    """Opens the Chroma index when the first scope needs it.
+class GuardedIndex:
+    """A vector index that is opened when the first scope needs it, and no longer used once it has failed.
 
     Attributes:
-        directory: where it lives.
-        note: why exact search answers in its place; empty when it does not.
+        note: why exact search answers in its place; empty while it does not.
     """
 
-    directory: Path
-    note: str = ""
-    _index: VectorIndex | None = None
-    _lock: Lock = field(default_factory=Lock)
+    def __init__(self, opener: Callable[[], VectorIndex]) -> None:
+        self.note = ""
+        self._opener = opener
+        self._index: VectorIndex | None = None
+        self._lock = Lock()
 
     def open(self) -> VectorIndex | None:
-        """The index; None when another process owns it, and exact search has to do."""
+        """The index; None when another process owns it or it has failed, and exact search has to do."""
         with self._lock:
             if self._index is None and not self.note:
                 try:
-                    self._index = ChromaIndex.open(self.directory)
+                    self._index = self._opener()
                 except (IndexLockedError, IndexFailedError) as error:
                     self.note = f"exact search answers: {error}"
             return self._index
@@ -107,17 +107,21 @@ class LazyIndex:
         return IndexChoice(self.open, self.give_up, from_size)
 
 
-def lazy_index(store: Store, kind: IndexKind) -> tuple[LazyIndex | None, IndexChoice]:
+def choose_index(store: Store, wanted: IndexKind | VectorIndex) -> tuple[GuardedIndex | None, IndexChoice]:
     """The index a store is asked to have.
 
     Raises:
         StoreUrlError: if the kind is unknown, or Chroma is asked of a store in memory.
     """
-    if kind not in ("auto", "chroma", "exact"):
-        raise StoreUrlError(store.name, f"cannot have the index {kind!r}: choose 'auto', 'chroma' or 'exact'")
-    if kind == "exact" or (kind == "auto" and store.index_directory is None):
+    if not isinstance(wanted, str):
+        guarded = GuardedIndex(lambda: wanted)
+        return guarded, guarded.choice(1)
+    if wanted not in ("auto", "chroma", "exact"):
+        raise StoreUrlError(store.name, f"cannot have the index {wanted!r}: choose 'auto', 'chroma' or 'exact'")
+    if wanted == "exact" or (wanted == "auto" and store.index_directory is None):
         return None, IndexChoice()
-    if store.index_directory is None:
+    directory = store.index_directory
+    if directory is None:
         raise StoreUrlError(store.name, "is in memory and cannot hold a Chroma index")
-    lazy = LazyIndex(store.index_directory)
-    return lazy, lazy.choice(1 if kind == "chroma" else WORTH_AN_INDEX)
+    guarded = GuardedIndex(lambda: ChromaIndex.open(directory))
+    return guarded, guarded.choice(1 if wanted == "chroma" else WORTH_AN_INDEX)

@@ -9,6 +9,7 @@ from prism_core.context import ContextBuilder, Packed
 from prism_core.errors import BudgetError, QueryError
 from prism_core.results import Hit, Position, Retrieval
 from prism_core.retrieve.retriever import Candidates, Ranking
+from prism_core.text import normalize
 from prism_core.types import MemoryUnit
 
 MAX_PACKED = 200
@@ -61,8 +62,39 @@ def check_budget(budget: object) -> None:
 
 
 def best(ranking: Ranking, k: int, load: Load) -> Selection:
-    """The k best, however far from the question."""
-    return Selection(load(ranking.ids[:k]))
+    """The k best, however far from the question; repeats of one text only where there is nothing else."""
+    ids, kept = list(ranking.ids), list[MemoryUnit]()
+    repeats: dict[str, str] = {}
+    spare: list[MemoryUnit] = []
+    for start in range(0, len(ids), k):
+        fresh, again = without_repeats(load(ids[start : start + k]), kept)
+        kept += fresh
+        spare += [unit for unit, _ in again]
+        repeats |= {unit.id: f"says the same as {other}" for unit, other in again}
+        if len(kept) >= k:
+            break
+    units = [*kept, *spare][:k]
+    taken = {unit.id for unit in units}
+    place = {unit_id: number for number, unit_id in enumerate(ids)}
+    units.sort(key=lambda unit: place[unit.id])
+    return Selection(units, {unit_id: reason for unit_id, reason in repeats.items() if unit_id not in taken})
+
+
+def without_repeats(
+    units: Sequence[MemoryUnit], before: Sequence[MemoryUnit] = ()
+) -> tuple[list[MemoryUnit], list[tuple[MemoryUnit, str]]]:
+    """Units whose text none before has, and the others with the id of the unit they repeat."""
+    seen = {normalize(unit.text): unit.id for unit in before}
+    fresh: list[MemoryUnit] = []
+    again: list[tuple[MemoryUnit, str]] = []
+    for unit in units:
+        text = normalize(unit.text)
+        if text in seen:
+            again.append((unit, seen[text]))
+        else:
+            seen[text] = unit.id
+            fresh.append(unit)
+    return fresh, again
 
 
 def worth_the_tokens(
@@ -87,10 +119,12 @@ def worth_the_tokens(
             reasons[unit_id] = f"does not fit: {ranking.size(place)} tokens of {budget}"
         elif len(wanted) < MAX_PACKED:
             wanted.append(unit_id)
-    packed = builder.pack(load(wanted), budget)
+    distinct, again = without_repeats(load(wanted))
+    reasons |= {unit.id: f"says the same as {other}" for unit, other in again}
+    packed = builder.pack(distinct, budget)
     units = packed.units if k is None else packed.units[:k]
     if len(units) < len(packed.units):
         packed = builder.pack(units, budget)
     kept = {unit.id for unit in units}
-    reasons |= {unit_id: "did not fit the budget any more" for unit_id in wanted if unit_id not in kept}
+    reasons |= {unit.id: "did not fit the budget any more" for unit in distinct if unit.id not in kept}
     return Selection(units, reasons), packed

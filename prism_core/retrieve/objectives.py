@@ -113,7 +113,7 @@ def _conversation_signals(query: IntentQuery, evidence: Evidence, tagger: Intent
     asked = lean * of.gathered(columns.question.astype(np.float32), near["before"])
     session_lexical, session_dense = of.session_support(evidence, dense)
     timed = columns.timed[rows].astype(np.float32)
-    nearby = of.gathered(lexical, near["before 2"]) + of.gathered(lexical, near["after 2"])
+    nearby = (of.gathered(lexical, near["before 2"]) + of.gathered(lexical, near["after 2"])) / 2
     return {
         "lexical": lexical[rows],
         "dense": dense[rows],

@@ -19,7 +19,7 @@ from prism_core.retrieve.pareto import best_first, dominance_fronts, front_first
 from prism_core.retrieve.recall import recall
 from prism_core.retrieve.signals import Evidence
 from prism_core.retrieve.stopping import evidence_chances, supply_chances
-from prism_core.text import analyze
+from prism_core.text import analyze, word_terms
 from prism_core.types import IntentQuery
 
 
@@ -214,7 +214,7 @@ class Retriever:
 
 
 def _closeness(evidence: Evidence) -> tuple[FloatArray, FloatArray]:
-    coverage = evidence.view.coverage(evidence.terms, evidence.rows)
+    coverage = evidence.view.coverage(word_terms(evidence.terms), evidence.rows)
     if evidence.vector is None:
         return coverage, np.zeros(len(evidence.rows), dtype=np.float32)
     return coverage, evidence.view.similarities(evidence.vector, evidence.rows)

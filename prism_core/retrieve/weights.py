@@ -26,7 +26,7 @@ CONVERSATION: Weights = {
         "lexical before": 0.1,
         "lexical after": 0.1,
         "dense after": 0.2,
-        "lexical around": 0.2,
+        "lexical around": 0.4,
         "answer lexical": 0.4,
         "answer dense": 0.2,
         "session lexical": 0.5,

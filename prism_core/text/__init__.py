@@ -8,7 +8,7 @@ from prism_core.text.dates import CalendarDate, date_terms, dates
 from prism_core.text.identifiers import identifiers, literal_form, rough_form
 from prism_core.text.moments import asks_time, holds_time, relative_dates
 from prism_core.text.normal import normalize
-from prism_core.text.terms import FUNCTION_CHARACTERS, STOP_WORDS, analyze
+from prism_core.text.terms import FUNCTION_CHARACTERS, STOP_WORDS, analyze, word_terms
 from prism_core.text.tokens import O200kCounter
 
 __all__ = [
@@ -26,4 +26,5 @@ __all__ = [
     "normalize",
     "relative_dates",
     "rough_form",
+    "word_terms",
 ]

@@ -36,7 +36,7 @@ STOP_WORDS = frozenset(
 """English function words and question words that are not indexed. Negations are kept: they change what is meant."""
 
 FUNCTION_CHARACTERS = frozenset(
-    "的了吗呢啊吧着呀哦嗯们么得地啦嘛我你他她它您是在和也都很就这那有与及或而且把被给对从到"
+    "的了吗呢啊吧着呀哦嗯们么得地啦嘛我你他她它您是在和也都很就这那有与及或而且把被给对从到什怎哪谁为"
 )
 """Chinese particles, pronouns and function words of one character; a pair is not indexed if both are. As in English,
 negations are kept."""
@@ -126,6 +126,14 @@ def analyze(text: str) -> list[str]:
     for value in dates_in(prepared):
         terms += value.terms
     return terms
+
+
+def word_terms(terms: Iterable[str]) -> list[str]:
+    """Terms without pairs of characters: for asking how much of a question is covered, in scripts without spaces.
+
+    Most pairs straddle two words and no other text has them, which says nothing against it.
+    """
+    return [term for term in terms if len(term) != 2 or not _STARTS_UNSPACED.match(term)]
 
 
 def _chunk_terms(chunk: str) -> tuple[str, ...]:

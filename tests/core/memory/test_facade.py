@@ -8,11 +8,24 @@ from pathlib import Path
 
 import pytest
 
-from prism_core import Confidence, Event, IntentQuery, Kind, Outcome, PrismMemory, ReceiptStatus, Relation, Source
+from prism_core import (
+    Confidence,
+    Event,
+    IntentQuery,
+    Kind,
+    Outcome,
+    PrismMemory,
+    ReceiptStatus,
+    Relation,
+    Scope,
+    Source,
+)
+from prism_core.changes import FloatArray
 from prism_core.errors import (
     BudgetError,
     ClosedError,
     EmbedderMismatchError,
+    IndexFailedError,
     InvalidEventError,
     NaiveDatetimeError,
     QueryError,
@@ -22,6 +35,7 @@ from prism_core.errors import (
     UnknownReceiptError,
     UnknownUnitError,
 )
+from prism_core.storage.vectors import ExactIndex
 from prism_core.testing import CountingIds, HashedEmbedder, ScriptedClock
 
 SCOPE = ("acme", "ann")
@@ -73,11 +87,11 @@ class TestWrite:
         assert memory.receipt(receipt.id, scope=SCOPE) == receipt
 
     def test_a_reply_joins_the_latest_open_call_with_its_id(self, lexical: PrismMemory) -> None:
-        events = [call("find", '{"x": 1}'), reply("one"), call("find", '{"x": 2}'), reply("Error: two")]
+        events = [call("find", '{"x": 1}'), reply("{}"), call("find", '{"x": 2}'), reply("Error: two")]
         receipts = lexical.write_many(events, scope=SCOPE)
         assert [receipt.status for receipt in receipts] == ["stored", "joined", "stored", "joined"]
         first, second = (lexical.get(str(receipts[place].unit_id), scope=SCOPE) for place in (1, 3))
-        assert (first.observation, second.observation) == ("one", "Error: two")
+        assert (first.observation, second.observation) == ("{}", "Error: two")
         assert (first.outcome, second.outcome) == (Outcome.SUCCESS, Outcome.FAILURE)
         assert lexical.search("two", scope=SCOPE, k=1)[0].unit == second
 
@@ -102,6 +116,23 @@ class TestWrite:
         assert {receipt.status for receipt in again} == {ReceiptStatus.DUPLICATE}
         assert [receipt.unit_id for receipt in again] == [receipt.unit_id for receipt in first]
         assert lexical.stats(SCOPE) == before
+
+    def test_a_key_that_was_used_for_other_content_is_refused_loudly(self, lexical: PrismMemory) -> None:
+        lexical.write_many(
+            [Event(observation="A", idempotency_key="t#0"), Event.parse(call("f", "{}", idempotency_key="t#1"))],
+            scope=SCOPE,
+        )
+        lexical.write(reply("found", idempotency_key="t#2"), scope=SCOPE)
+        for event in (
+            Event(observation="B", idempotency_key="t#0"),
+            Event.parse(call("g", "{}", idempotency_key="t#1")),
+            Event.parse(reply("other", idempotency_key="t#2")),
+        ):
+            receipt = lexical.write(event, scope=SCOPE)
+            assert receipt.status is ReceiptStatus.REJECTED
+            assert receipt.unit_id is None
+            assert "used before for other content" in receipt.reason
+        assert lexical.stats(SCOPE).units == 2
 
     def test_equal_words_at_another_place_are_another_unit(self, lexical: PrismMemory) -> None:
         receipts = lexical.write_many(["yes", "yes", Event(observation="yes", session_id="s")], scope=SCOPE)
@@ -206,6 +237,17 @@ class TestSearch:
             assert len(found) == len({unit.id for unit in found.units}) == k
         assert {hit.confidence for hit in found} == {Confidence.LOW}
         assert len(lexical.search("note", scope=SCOPE, k=99)) == 30
+
+    def test_repeats_of_one_text_stand_behind_one_of_them(self, lexical: PrismMemory) -> None:
+        texts = ["Deploy failed: quota exceeded"] * 8 + ["Deploy quota was raised on Monday"]
+        lexical.write_many(texts, scope=SCOPE)
+        found = lexical.search("deploy quota", scope=SCOPE, k=2)
+        assert {unit.observation for unit in found.units} == set(texts)
+        assert len(lexical.search("deploy quota", scope=SCOPE, k=5)) == 5
+        context = lexical.context("deploy quota", scope=SCOPE, budget=200)
+        assert context.text.count("quota exceeded") == 1
+        assert "raised on Monday" in context.text
+        assert any("says the same as" in candidate.reason for candidate in context.retrieval.candidates)
 
     def test_a_budget_is_never_exceeded_and_may_give_nothing(self, memory: PrismMemory) -> None:
         memory.write_many([f"The museum in hall {n} shows old maps of the harbour." for n in range(20)], scope=SCOPE)
@@ -475,6 +517,17 @@ class TestStore:
             assert memory.search("lighthouse", scope=SCOPE)[0].candidate.signals["dense"] == 1.0
         with PrismMemory.open(tmp_path, embedder=HashedEmbedder("two", 16)) as memory:
             assert len(memory.search("lighthouse", scope=SCOPE)) == 1
+
+    def test_an_index_that_fails_is_given_up_and_exact_search_answers(self) -> None:
+        class Failing(ExactIndex):
+            def search(self, scope: Scope, vector: FloatArray, k: int) -> list[tuple[str, float]]:
+                raise IndexFailedError("search", "the server is down")
+
+        memory = PrismMemory.open(embedder=HashedEmbedder(), index=Failing())
+        memory.write_many([f"ship {n}" for n in range(70)], scope=SCOPE)
+        found = memory.search("ship 7", scope=SCOPE)
+        assert found[0].unit.observation == "ship 7"
+        assert "the server is down" in found.degraded[0]
 
     def test_places_that_cannot_be_a_store(self, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("x")
