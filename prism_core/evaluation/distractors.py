@@ -1,0 +1,113 @@
+"""Units that have nothing to do with any question: prose from the documentation of the installed packages.
+
+Each is 20 to 60 words of whole sentences, drawn by a fixed seed from the docstrings and descriptions of the packages
+and of Python itself. What they are depends on what is installed; the same environment gives the same texts. Texts and
+vectors are cached in the user's cache folder and are never part of the project.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import random
+import re
+import sysconfig
+from collections.abc import Iterator, Sequence
+from importlib.metadata import distributions
+from pathlib import Path
+
+import numpy as np
+
+from prism_core.changes import FloatArray
+from prism_core.errors import DatasetError
+from prism_core.protocols import Embedder
+
+WORDS = range(20, 61)
+SEED = 20260530
+LARGEST_SOURCE = 400_000
+SENTENCE_WORDS = range(5, 41)
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+_NOT_PROSE = re.compile(r"[`|=<>{}\[\]\\^_#@*~]|https?:|::|--|>>>|\d{4,}")
+
+
+def distractors(count: int) -> list[str]:
+    """Distinct units of prose.
+
+    Args:
+        count: how many.
+
+    Raises:
+        DatasetError: if the installed packages hold no prose.
+    """
+    cached = _cache_folder() / f"distractors-{SEED}-{count}.jsonl"
+    if cached.exists():
+        return [json.loads(line) for line in cached.read_text(encoding="utf-8").splitlines()]
+    sentences = sorted(set(_sentences()))
+    if not sentences:
+        raise DatasetError("installed packages", 0, "hold no documentation to draw distractors from")
+    draw, units = random.Random(SEED), dict[str, None]()
+    while len(units) < count:
+        unit = _unit(sentences, draw)
+        if len(unit.split()) in WORDS:
+            units[unit] = None
+    cached.parent.mkdir(parents=True, exist_ok=True)
+    cached.write_text("".join(json.dumps(text) + "\n" for text in units), encoding="utf-8")
+    return list(units)
+
+
+def _unit(sentences: Sequence[str], draw: random.Random) -> str:
+    wanted, words = draw.randint(WORDS.start, WORDS.stop - 15), list[str]()
+    while len(words) < wanted:
+        words += draw.choice(sentences).split()
+    return " ".join(words)
+
+
+def distractor_vectors(texts: Sequence[str], embedder: Embedder) -> FloatArray:
+    """Their embeddings, shape (n, d), from the cache where they were computed before."""
+    name = re.sub(r"\W+", "-", embedder.id)
+    cached = _cache_folder() / f"distractors-{SEED}-{len(texts)}-{name}.npy"
+    if cached.exists():
+        return np.asarray(np.load(cached), dtype=np.float32)
+    vectors = embedder.embed_documents(texts)
+    np.save(cached, vectors)
+    return vectors
+
+
+def _cache_folder() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "prism-memory"
+
+
+def _sentences() -> Iterator[str]:
+    for text in _documentation():
+        for paragraph in re.split(r"\n\s*\n", text):
+            for sentence in _SENTENCE_END.split(" ".join(paragraph.split())):
+                if (
+                    len(sentence.split()) in SENTENCE_WORDS
+                    and sentence[0].isalpha()
+                    and not _NOT_PROSE.search(sentence)
+                ):
+                    yield sentence
+
+
+def _documentation() -> Iterator[str]:
+    for distribution in distributions():
+        yield distribution.metadata["Description"] or distribution.read_text("METADATA") or ""
+        for file in distribution.files or ():
+            if file.suffix == ".py":
+                yield from _docstrings(Path(str(file.locate())))
+    for path in sorted(Path(sysconfig.get_paths()["stdlib"]).rglob("*.py")):
+        if "site-packages" not in path.parts:
+            yield from _docstrings(path)
+
+
+def _docstrings(path: Path) -> Iterator[str]:
+    try:
+        if path.stat().st_size > LARGEST_SOURCE:
+            return
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return  # a file of somebody else's package that cannot be read holds no prose
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield ast.get_docstring(node) or ""
