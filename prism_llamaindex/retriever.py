@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 from llama_index.core.callbacks import CallbackManager
 from llama_index.core.retrievers import BaseRetriever
@@ -25,6 +26,8 @@ class PrismRetriever(BaseRetriever):
         scope: whose memories, and nobody else's; required, there is no shared default.
         k: how many nodes.
         budget: tokens the answer may take when rendered as one context block, wrapper included.
+        active: ids of the units the agent is working on, oldest first; what they lead to and rest on ranks higher. The
+            attribute may be set between questions.
         task_id: restricts the answers to one task.
         session_id: restricts the answers to one session.
         callback_manager: LlamaIndex's callbacks.
@@ -37,6 +40,7 @@ class PrismRetriever(BaseRetriever):
         *,
         k: int | None = None,
         budget: int | None = None,
+        active: Sequence[str] = (),
         task_id: str | None = None,
         session_id: str | None = None,
         callback_manager: CallbackManager | None = None,
@@ -46,6 +50,7 @@ class PrismRetriever(BaseRetriever):
         self.scope = scope
         self.k = k
         self.budget = budget
+        self.active = active
         self.task_id = task_id
         self.session_id = session_id
 
@@ -55,6 +60,7 @@ class PrismRetriever(BaseRetriever):
             scope=self.scope,
             k=self.k,
             budget=self.budget,
+            active=self.active,
             task_id=self.task_id,
             session_id=self.session_id,
         )

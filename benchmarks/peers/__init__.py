@@ -75,7 +75,7 @@ PEERS: dict[str, PeerTool] = {
         "llamaindex",
         "LlamaIndexFusion",
         ("llama-index-core", "bm25s"),
-        "QueryFusionRetriever over VectorStoreIndex and BM25, reciprocal_rerank, one query, no LLM",
+        "QueryFusionRetriever over VectorStoreIndex and BM25, reciprocal_rerank, one query, metadata embedded",
         {"mode": "reciprocal_rerank"},
     ),
     "llamaindex-relative": PeerTool(
@@ -89,13 +89,13 @@ PEERS: dict[str, PeerTool] = {
         "memoryblock",
         "LlamaIndexMemory",
         ("llama-index-core", "llama-index-vector-stores-chroma"),
-        "VectorMemoryBlock on Chroma, one message at a time, the question as the only context",
+        "VectorMemoryBlock on Chroma, one message at a time with speaker and time, the question as the only context",
     ),
     "langgraph-store": PeerTool(
         "langgraph",
         "LangGraphStore",
         ("langgraph-checkpoint",),
-        "InMemoryStore with an index on the text",
+        "InMemoryStore with its default index, on the whole item: text, speaker, session, time",
     ),
     "mem0": PeerTool(
         "mem0ai",

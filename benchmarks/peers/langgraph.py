@@ -16,17 +16,14 @@ _NAMESPACE = ("evaluation", "memories")
 
 
 class LangGraphStore(Peer):
-    """Items in one namespace, indexed by their text."""
+    """Items in one namespace, indexed as a whole, as is the default: text, speaker, session and time are embedded."""
 
     def __init__(self, embedder: Embedder) -> None:
         super().__init__(embedder)
-        self._store = InMemoryStore(
-            index={"dims": embedder.dimension, "embed": LangChainEmbeddings(embedder), "fields": ["text"]}
-        )
+        self._store = InMemoryStore(index={"dims": embedder.dimension, "embed": LangChainEmbeddings(embedder)})
 
     def store(self, units: Sequence[MemoryUnit]) -> None:
         """Put items one by one: a batch must not hold the same text twice."""
-        self.embedder.embed_documents([unit.text for unit in units])
         for unit in units:
             self._store.put(_NAMESPACE, unit.id, {"text": unit.text, **said(unit)})
 

@@ -103,8 +103,7 @@ class LlamaIndexFusion(Peer):
 
 
 def _node(unit: MemoryUnit) -> TextNode:
-    # Metadata tells equal texts apart; it is not embedded, as no other tool embeds it.
-    about = said(unit)
+    # The id tells equal texts apart when lists are fused; speaker, session and time are embedded, as is the default.
     return TextNode(
-        id_=unit.id, text=unit.text, metadata={"unit": unit.id, **about}, excluded_embed_metadata_keys=["unit", *about]
+        id_=unit.id, text=unit.text, metadata={"unit": unit.id, **said(unit)}, excluded_embed_metadata_keys=["unit"]
     )

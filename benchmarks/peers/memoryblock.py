@@ -14,7 +14,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from llama_index.vector_stores.chroma import ChromaVectorStore
 
 from benchmarks.peers.base import Peer
-from benchmarks.peers.chroma import HNSW, client, collection_name
+from benchmarks.peers.chroma import HNSW, client, collection_name, said
 from benchmarks.peers.llamaindex import LlamaIndexEmbedding
 from prism_core.protocols import Embedder
 from prism_core.types import MemoryUnit
@@ -56,13 +56,13 @@ class LlamaIndexMemory(Peer):
         self._loop = asyncio.new_event_loop()
 
     def store(self, units: Sequence[MemoryUnit]) -> None:
-        """Put messages, each with its session."""
-        self.embedder.embed_documents([_quoted(unit.text) for unit in units])
+        """Put messages, each with its session, speaker and time."""
+        self.embedder.embed_documents([_quoted(unit) for unit in units])
         for unit in units:
-            extra = {"session_id": unit.session_id} if unit.session_id else {}
+            extra = {**_about(unit), **({"session_id": unit.session_id} if unit.session_id else {})}
             message = ChatMessage(role=MessageRole.USER, content=unit.text, additional_kwargs=extra)
             self._loop.run_until_complete(self._block.aput([message]))
-            self._ids[_quoted(unit.text)].append(unit.id)
+            self._ids[_quoted(unit)].append(unit.id)
 
     def rank(self, text: str, depth: int) -> Sequence[str]:
         """By cosine; units with equal texts in the order they were put in."""
@@ -77,6 +77,10 @@ class LlamaIndexMemory(Peer):
         self._client.delete_collection(self._collection.name)
 
 
-def _quoted(text: str) -> str:
+def _about(unit: MemoryUnit) -> dict[str, str]:
+    return {name: value for name, value in said(unit).items() if name != "session"}
+
+
+def _quoted(unit: MemoryUnit) -> str:
     """A user's message as the block writes it."""
-    return f"<message role='user'>{text}</message>"
+    return f"<message role='user'>{unit.text}\nAdditional Info: ({_about(unit)!s})</message>"

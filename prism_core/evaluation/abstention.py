@@ -80,9 +80,10 @@ def run_abstention(
         QueryError: if a system is unknown.
     """
     names = choose(systems, SYSTEMS)
-    rows, messages = load_qa(path), user_messages(offdomain)
+    rows = load_qa(path)
     if len(rows) < 2:
         raise DatasetError(str(path), len(rows), "another row is needed, for questions that this one cannot answer")
+    messages = user_messages(offdomain)
     if not messages:
         raise DatasetError(str(offdomain), 1, "no user says anything")
     rng = np.random.default_rng(SEED)

@@ -18,6 +18,8 @@ from prism_core.text import analyze, date_terms
 DOUBT = 1.5
 """Terms no unit holds that every question is taken to have besides its own: one rare word in common proves little."""
 SIMILARITY_WEIGHT = 0.75
+_LEAST_ROOM = 0.01
+"""An embedder that finds all texts equal says nothing about any."""
 
 
 def answerability(
@@ -34,7 +36,7 @@ def answerability(
         wanted: idf of all of the question's terms, the names left out; >= 0.
         unseen: idf of a term that no unit holds; > 0.
         similarity: cosine similarity of question and candidate, shape (p,); None without an embedder.
-        ground: cosine similarity the embedder gives to unrelated texts, in [-1, 1).
+        ground: cosine similarity the embedder gives to unrelated texts, in [-1, 1].
 
     Returns:
         Shape (p,), in [0, 1].
@@ -42,7 +44,7 @@ def answerability(
     share = covered / np.float32(wanted + DOUBT * unseen)
     if similarity is None:
         return np.asarray(share, dtype=np.float32)
-    rise = np.clip((similarity - ground) / (1 - ground), 0.0, 1.0)
+    rise = np.clip((similarity - ground) / max(1 - ground, _LEAST_ROOM), 0.0, 1.0)
     return np.asarray((share + SIMILARITY_WEIGHT * rise) / (1 + SIMILARITY_WEIGHT), dtype=np.float32)
 
 

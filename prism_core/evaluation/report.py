@@ -138,13 +138,11 @@ def _print_categories(
 
 
 def _print_intervals(console: Console, columns: Mapping[str, str], found: Intervals) -> None:
-    """Systems as `low..high`, differences as `difference low..high`."""
-    rows: dict[str, dict[str, str]] = {}
-    for name, keys in found.systems.items():
-        rows[name] = {key: f"{_cell(low)}..{_cell(high)}" for key, (low, high) in keys.items()}
+    """Figures of systems, and what the reference is ahead of the others by."""
+    rows = {name: {key: _span(pair) for key, pair in keys.items()} for name, keys in found.systems.items()}
     for name, paired in found.differences.items():
-        shown = {key: f"{mid:+.3f} {low:+.3f}..{high:+.3f}" for key, (mid, low, high) in paired.items()}
-        rows[f"{found.reference} - {name}"] = shown
+        ahead = {key: _span((low, high), "+") for key, (_, low, high) in paired.items()}
+        rows[f"{found.reference} - {name}"] = ahead
     known = {title: key for title, key in columns.items() if any(key in row for row in rows.values())}
     _print_table(console, f"95 % intervals, paired bootstrap over {found.groups} groups", known, rows)
 
@@ -165,6 +163,12 @@ def _print_table(
     with wide.capture() as captured:
         wide.print(table)
     console.print(captured.get(), soft_wrap=True, markup=False, highlight=False)
+
+
+def _span(pair: tuple[float, float], sign: str = "") -> str:
+    """An interval as `[.719, .763]` or, signed, as `[-.002, +.010]`."""
+    low, high = (f"{value:{sign}.3f}".replace("0.", ".", 1) if abs(value) < 1 else _cell(value) for value in pair)
+    return f"[{low}, {high}]"
 
 
 def _cell(value: float | str | None) -> str:

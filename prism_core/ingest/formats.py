@@ -2,8 +2,7 @@
 
 | format | a file holds |
 |---|---|
-| chat | messages in the OpenAI chat format or as LangChain dumps them: a JSON array, an object with `messages`, or one
-message a line |
+| chat | messages of OpenAI's or LangChain's form: a JSON array, an object with `messages`, or one message a line |
 | traces | one run a line: `id`, `messages`, optional `task` |
 | qa | one store a line: `id`, `units` (`id`, `text`, `speaker`, `time`, `session`), `questions` |
 """
@@ -54,7 +53,7 @@ def read_chat(source: str | Path | Sequence[Mapping[str, Any]], *, run_id: str |
 
     Args:
         source: a file, or the messages of one chat.
-        run_id: the id of a single chat that has none; derived from its first messages when None.
+        run_id: the id of a single chat that has none; derived from its file and its first message when None.
 
     Raises:
         DatasetError: if the file cannot be read, or a message does not have the chat format.

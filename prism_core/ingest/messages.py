@@ -86,7 +86,7 @@ def chat_run(run_id: str, messages: Sequence[Record], task: JsonValue = None) ->
         "metadata": {} if task is None else {"task": task},
     }
     items = [
-        _item(index, message, {**shared, "event_time": time})
+        _item(run_id, index, message, {**shared, "event_time": time})
         for index, (message, time) in enumerate(zip(messages, times, strict=True))
     ]
     return IngestRun(run_id, tuple(items), task)
@@ -98,10 +98,9 @@ def derived_run_id(messages: Sequence[Record]) -> str:
     The hash is over the place of the file, so that files of one name that begin alike stay apart, and over the first
     message that is no system prompt; over that alone for messages passed as a list.
     """
-    begin: list[object] = [message.value for message in messages if not _is_system(message)][:1]
-    if messages and messages[0].in_file:
-        begin.insert(0, str(Path(messages[0].path).resolve()))
-    canonical = json.dumps(begin, ensure_ascii=True, sort_keys=True)
+    place = [str(Path(message.path).resolve()) for message in messages[:1] if message.in_file]
+    begin = [message.value for message in messages if not _is_system(message)][:1]
+    canonical = json.dumps([*place, *begin], ensure_ascii=True, sort_keys=True)
     name = Path(messages[0].path).stem if messages else "chat"
     return f"{name}-{hashlib.blake2b(canonical.encode(), digest_size=6).hexdigest()}"
 
@@ -114,8 +113,8 @@ def _time(message: Record) -> datetime | None:
     return message.time("time", "timestamp", "created_at")
 
 
-def _item(index: int, message: Record, shared: Mapping[str, Any]) -> IngestItem:
-    run_id, role = shared["session_id"], message.text("role")
+def _item(run_id: str, index: int, message: Record, shared: Mapping[str, Any]) -> IngestItem:
+    role = message.text("role")
     if _is_system(message):
         return IngestItem(run_id, index, role, (), _SKIPPED)
     drafts = _CONVERT.get(role, _other)(message)

@@ -1,14 +1,28 @@
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+    messages_to_dict,
+)
 
 from prism_core.errors import DatasetError
 from prism_core.ingest import Format, IngestRun, detect, read, read_chat, read_qa, read_traces
 from prism_core.types import Attachment, Kind, Source
 
+Dump = Callable[[list[BaseMessage]], list[dict[str, Any]]]
+NOON = 1779278400
+"""Seconds since 1970."""
 CALL: dict[str, Any] = {
     "role": "assistant",
     "content": "Looking it up.",
@@ -133,11 +147,107 @@ def test_content_parts_are_joined_and_what_is_no_text_is_kept_or_named() -> None
     assert event.attachments == (Attachment(media_type="image_url", uri="https://example.com/cat.png"),)
 
 
+# --- LangChain's messages ---------------------------------------------------------------------------------------
+
+
+def langchain_messages() -> list[BaseMessage]:
+    call = {"name": "find", "args": {"id": "A1"}, "id": "c1", "type": "tool_call"}
+    return [
+        SystemMessage("Be brief."),
+        HumanMessage("Where do I sit?", name="ann"),
+        AIMessage("Looking it up.", tool_calls=[call]),
+        ToolMessage("seat 12A", tool_call_id="c1"),
+        AIMessage("12A."),
+    ]
+
+
+@pytest.mark.parametrize("dump", [messages_to_dict, lambda messages: [message.model_dump() for message in messages]])
+def test_messages_dumped_by_langchain_are_read(tmp_path: Path, dump: Dump) -> None:
+    path = write_lines(tmp_path / "chat.jsonl", *dump(langchain_messages()))
+    assert detect(path) is Format.CHAT
+    run = only(read(path))
+    question, call, reply, answer = run.events
+    assert (run.items[0].label, run.items[0].events) == ("system", ())
+    assert (question.observation, question.speaker, question.source) == ("Where do I sit?", "ann", Source.USER)
+    assert (call.action, call.thought, call.tool_call_id) == ('find({"id": "A1"})', "Looking it up.", "c1")
+    assert (reply.observation, reply.tool_call_id, reply.source) == ("seat 12A", "c1", Source.TOOL)
+    assert (answer.observation, answer.source) == ("12A.", Source.ASSISTANT)
+
+
+def test_messages_of_langchain_may_stand_in_a_run(tmp_path: Path) -> None:
+    run = {"id": "run-1", "messages": messages_to_dict(langchain_messages())}
+    assert len(only(read_traces(write_lines(tmp_path / "runs.jsonl", run))).events) == 4
+
+
+def test_a_broken_message_of_langchain_is_reported_like_any_other(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "chat.jsonl", {"type": "ai", "content": "", "tool_calls": [{"args": {}}]})
+    with pytest.raises(DatasetError, match=r"message 0: needs 'tool_calls\[0\].function.name' as text; it is missing"):
+        read(path)
+
+
+# --- times ------------------------------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize("value", ["2026-05-20T11:00:00+02:00", "2026-05-20T09:00:00Z", 1779267600, 1779267600000])
 @pytest.mark.parametrize("key", ["time", "timestamp", "created_at"])
 def test_times_are_read_as_utc(key: str, value: object) -> None:
     event = chat({"role": "user", "content": "Hi", key: value}).events[0]
     assert event.event_time == datetime(2026, 5, 20, 9, tzinfo=UTC)
+
+
+def times_of(*seconds: float | None) -> list[float | None]:
+    """Seconds since `NOON` of the events of messages, given those of the messages; None for no time."""
+    messages = [
+        {"role": "user", "content": f"message {place}", **({} if second is None else {"time": NOON + second})}
+        for place, second in enumerate(seconds)
+    ]
+    events = chat(*messages).events
+    return [None if event.event_time is None else event.event_time.timestamp() - NOON for event in events]
+
+
+@pytest.mark.parametrize(
+    ("log", "expected"),
+    [
+        ((None, None), [None, None]),
+        ((0, None, None, 60, None), [0, 1, 2, 60, 61]),
+        ((None, None, 0, None), [-2, -1, 0, 1]),
+        ((0, None, None, None, 1), [0, 0.25, 0.5, 0.75, 1]),
+        ((0, None, 0), [0, 0, 0]),
+        ((60, None, None, 0), [60, 61, 62, 0]),
+    ],
+)
+def test_messages_without_a_time_keep_their_place_among_dated_ones(
+    log: tuple[float | None, ...], expected: list[float | None]
+) -> None:
+    assert times_of(*log) == expected
+
+
+@given(st.lists(st.none() | st.integers(0, 100), min_size=1, max_size=12).filter(lambda drawn: set(drawn) != {None}))
+def test_filled_times_keep_the_given_ones_and_the_order_of_a_log(drawn: list[int | None]) -> None:
+    dated = iter(sorted(second for second in drawn if second is not None))
+    log = [None if second is None else next(dated) for second in drawn]
+    found = [second for second in times_of(*log) if second is not None]
+    assert len(found) == len(log)
+    assert found == sorted(found)
+    assert all(second in (None, time) for second, time in zip(log, found, strict=True))
+
+
+def test_a_reply_without_a_time_follows_its_call_and_a_system_prompt_dates_nothing() -> None:
+    system = {"role": "system", "content": "Be brief.", "time": "2020-01-01T00:00:00Z"}
+    call, reply = chat(system, {**CALL, "time": NOON}, REPLY).events
+    assert call.event_time == datetime.fromtimestamp(NOON, UTC)
+    assert reply.event_time == datetime.fromtimestamp(NOON + 1, UTC)
+    assert all(event.event_time is None for event in chat(system, CALL, REPLY).events)
+
+
+def test_the_time_is_no_part_of_the_key() -> None:
+    dated, undated = chat({**CALL, "time": NOON}, REPLY), chat(CALL, REPLY)
+    assert [event.idempotency_key for event in dated.events] == [event.idempotency_key for event in undated.events]
+
+
+def test_times_at_the_end_of_the_calendar_leave_no_room_and_are_shared() -> None:
+    events = chat({"role": "user", "content": "a"}, {"role": "user", "content": "b", "time": "0001-01-01T00:00:00Z"})
+    assert [event.event_time for event in events.events] == [datetime.min.replace(tzinfo=UTC)] * 2
 
 
 # --- files ------------------------------------------------------------------------------------------------------
@@ -157,11 +267,29 @@ def test_a_chat_may_be_one_message_a_line(tmp_path: Path) -> None:
     assert only(read(path)).events[1].action == 'find({"id": "A1"})'
 
 
-def test_a_chat_without_an_id_keeps_its_derived_one_while_it_grows(tmp_path: Path) -> None:
-    short = read_chat(write_lines(tmp_path / "chat.jsonl", *RUN["messages"][:1]))
-    long = read_chat(write_lines(tmp_path / "chat.jsonl", *RUN["messages"]))
-    other = read_chat(write_lines(tmp_path / "other.jsonl", {"role": "user", "content": "Something else"}))
-    assert short[0].id == long[0].id != other[0].id
+def test_a_chat_without_an_id_keeps_its_derived_one_while_it_grows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = {"role": "system", "content": "Be brief."}
+    path = write_lines(tmp_path / "chat.jsonl", RUN["messages"][0])
+    short = only(read_chat(path))
+    write_lines(path, system, *RUN["messages"])
+    monkeypatch.chdir(tmp_path)
+    assert short.id == only(read_chat("chat.jsonl")).id
+    assert short.id.startswith("chat-")
+
+
+def test_files_of_one_name_that_begin_alike_are_different_chats(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("monday", "tuesday")]
+    for folder in folders:
+        folder.mkdir()
+    runs = [only(read_chat(write_lines(folder / "chat.jsonl", *RUN["messages"]))) for folder in folders]
+    assert runs[0].id != runs[1].id
+
+
+def test_messages_passed_as_a_list_are_known_by_how_they_begin() -> None:
+    short, long = only(read_chat(RUN["messages"][:1])), only(read_chat(RUN["messages"]))
+    assert short.id == long.id != only(read_chat([REPLY])).id
 
 
 def test_chats_without_an_id_that_begin_alike_stay_apart(tmp_path: Path) -> None:
@@ -205,11 +333,21 @@ def test_line_separators_inside_strings_do_not_end_a_line(tmp_path: Path) -> Non
         ('{"role": "user"}\n\n[1]', 3, "not an object"),
         ('{"text": "hi"}', 1, "neither"),
         ('{"role": "user"}\n{"content": "hi"}', 2, "message 1: needs 'role'"),
-        ('{"id": 1, "messages": [{"role": "user"}, 5]}', 1, "message 1 is int"),
-        ('{"id": 1, "messages": [{"role": "user", "content": 5}]}', 1, "message 0: has 'content' of type int"),
+        ('{"id": 1, "messages": [{"role": "user"}, 5]}', 1, "message 1 is a number, not an object"),
+        ('{"id": 1, "messages": [{"role": "user", "content": 5}]}', 1, "message 0: needs 'content' as text"),
         ('{"id": 1, "messages": {}}', 1, "needs 'messages' as a list"),
         ('{"id": 1, "messages": []}\n{"id": 1, "messages": []}', 2, "'1' occurs twice"),
-        ('{"role": "assistant", "tool_calls": [{"id": "x"}]}', 1, "message 0, tool call 0: function is NoneType"),
+        ('{"role": "assistant", "tool_calls": [{"id": "x"}]}', 1, "message 0: tool_calls[0].function is missing;"),
+        (
+            '{"role": "assistant", "tool_calls": [{"function": []}]}',
+            1,
+            "tool_calls[0].function is a list, not an object",
+        ),
+        ('{"role": "assistant", "tool_calls": [{"function": {}}]}', 1, "needs 'tool_calls[0].function.name' as text"),
+        ('{"role": "assistant", "tool_calls": {"id": "x"}}', 1, "needs 'tool_calls' as a list; it is an object"),
+        ('{"role": "user", "content": [7]}', 1, "message 0: content[0] is a number, not an object"),
+        ('[{"role": "user"},\n{"role": "user"},\n{"role": null}]', 1, "message 2: needs 'role' as text; it is missing"),
+        ('{"role": "user", "time": "0001-01-01T00:00:00+02:00"}', 1, "is not a time"),
         ('{"role": "user", "time": "2026-05-20T09:00:00"}', 1, "no time zone"),
         ('{"role": "user", "time": "yesterday"}', 1, "is not a time"),
         ('{"role": "user", "time": NaN}', 1, "NaN is not JSON"),

@@ -15,7 +15,7 @@ from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import ValidationError
 
 import prism_langchain
-from prism_core import Event, PrismMemory
+from prism_core import Event, Kind, PrismMemory, Source
 from prism_core.errors import QueryError, ScopeError
 from prism_langchain import PrismRetriever
 from tests.langchain.scripted import ScriptedChatModel, tool_call
@@ -123,6 +123,35 @@ async def test_async_answers_the_same_and_takes_the_same_arguments(filled: Prism
     question = "When does the conference start?"
     assert await retriever.ainvoke(question) == retriever.invoke(question)
     assert await retriever.ainvoke(question, k=1) == retriever.invoke(question, k=1)
+    active = [document.id for document in retriever.invoke("museum", k=1) if document.id]
+    assert await retriever.ainvoke(question, active=active) == retriever.invoke(question, active=active)
+
+
+def step(task: str, action_type: str, argument: str, observation: str) -> Event:
+    action = f"{action_type}({json.dumps(argument)})"
+    return Event(
+        kind=Kind.STEP,
+        task_id=task,
+        action=action,
+        action_type=action_type,
+        observation=observation,
+        source=Source.ASSISTANT,
+    )
+
+
+def test_the_active_units_say_which_values_the_next_action_needs(memory: PrismMemory) -> None:
+    memory.write(step("rome", "book_hotel", "HP-1046", "booked"), scope=ALICE)
+    latest: dict[str, str] = {}
+    for city, offer in (("lyon", "HS-4471"), ("nice", "HV-2093")):
+        steps = [step(city, "search_hotels", city, f"offer {offer}"), step(city, "weather", city, "sunny")]
+        latest[offer] = memory.write_many(steps, scope=ALICE)[-1].unit_id or ""
+    retriever = PrismRetriever(memory=memory, scope=ALICE, k=1)
+    for offer, unit_id in latest.items():
+        [document] = retriever.invoke("book_hotel", active=[unit_id])
+        assert offer in document.page_content
+        fixed = PrismRetriever(memory=memory, scope=ALICE, k=1, active=[unit_id])
+        assert fixed.invoke("book_hotel") == [document]
+        assert fixed.invoke("book_hotel", active=[]) == retriever.invoke("book_hotel") != [document]
 
 
 def test_a_session_restricts_the_answers(memory: PrismMemory) -> None:

@@ -13,7 +13,7 @@ from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import MetadataMode, QueryBundle
 
 import prism_llamaindex
-from prism_core import Event, PrismMemory, Retrieval
+from prism_core import Event, Kind, PrismMemory, Retrieval, Source
 from prism_core.errors import QueryError, ScopeError
 from prism_llamaindex import PrismRetriever
 from tests.llamaindex.scripted import ScriptedLLM
@@ -97,6 +97,32 @@ def test_a_budget_limits_the_nodes(filled: PrismMemory) -> None:
     question = "the booking reference of the hotel"
     assert [scored.text for scored in PrismRetriever(filled, ALICE, budget=60).retrieve(question)] == [FACTS[0]]
     assert PrismRetriever(filled, ALICE, budget=5).retrieve(question) == []
+
+
+def step(task: str, action_type: str, argument: str, observation: str) -> Event:
+    action = f"{action_type}({json.dumps(argument)})"
+    return Event(
+        kind=Kind.STEP,
+        task_id=task,
+        action=action,
+        action_type=action_type,
+        observation=observation,
+        source=Source.ASSISTANT,
+    )
+
+
+def test_the_active_units_say_which_values_the_next_action_needs(memory: PrismMemory) -> None:
+    memory.write(step("rome", "book_hotel", "HP-1046", "booked"), scope=ALICE)
+    retriever = PrismRetriever(memory, ALICE, k=1)
+    for city, offer in (("lyon", "HS-4471"), ("nice", "HV-2093")):
+        steps = [step(city, "search_hotels", city, f"offer {offer}"), step(city, "weather", city, "sunny")]
+        unit_id = memory.write_many(steps, scope=ALICE)[-1].unit_id or ""
+        [scored] = PrismRetriever(memory, ALICE, k=1, active=[unit_id]).retrieve("book_hotel")
+        assert offer in scored.text
+        retriever.active = [unit_id]
+        assert retriever.retrieve("book_hotel") == [scored]
+        retriever.active = ()
+        assert retriever.retrieve("book_hotel") != [scored]
 
 
 def test_another_scope_is_never_returned(filled: PrismMemory) -> None:

@@ -65,6 +65,39 @@ def test_eval_traces_prints_tables_and_writes_figures(prism: Prism, runs: Path, 
     assert json.loads(out.read_text(encoding="utf-8"))["systems"]["bm25"]["overall"]["n_calls"] == 1
 
 
+def test_single_questions_are_written_as_lines(prism: Prism, rows: Path, runs: Path, tmp_path: Path) -> None:
+    raw = tmp_path / "raw.jsonl"
+    assert prism("eval", "qa", rows, "--systems", "prism-lexical", "--raw", raw).exit_code == 0
+    (line,) = map(json.loads, raw.read_text(encoding="utf-8").splitlines())
+    assert line["returned"][0] == line["evidence"]
+    assert line["values"]["R@5"] == 1.0
+    prism("eval", "traces", runs, "--systems", "bm25", "--variants", "plain", "--raw", raw)
+    lines = [json.loads(line) for line in raw.read_text(encoding="utf-8").splitlines()]
+    assert [line["evidence"] for line in lines] == [["SI5UK1"], ["SI5UK2"]]
+
+
+def test_eval_abstention_asks_what_users_said(prism: Prism, rows: Path, runs: Path, tmp_path: Path) -> None:
+    out = tmp_path / "figures.json"
+    other = json.dumps({**QA_ROW, "id": "talk-2"})
+    rows.write_text(rows.read_text(encoding="utf-8") + other + "\n", encoding="utf-8")
+    asked = ("eval", "abstention", rows, "--offdomain", runs, "--systems", "prism-lexical")
+    result = prism(*asked, "--per-row", "2", "--json", out)
+    assert result.exit_code == 0
+    assert "auroc_offdomain" in result.stdout
+    overall = json.loads(out.read_text(encoding="utf-8"))["systems"]["prism-lexical"]["overall"]
+    assert set(overall) == {"auroc_offdomain", "kept_offdomain@5", "auroc_nearmiss", "kept_nearmiss@5", "n"}
+
+
+def test_eval_robustness_prints_every_order(prism: Prism, rows: Path, tmp_path: Path) -> None:
+    out = tmp_path / "figures.json"
+    result = prism("eval", "robustness", rows, "--draws", "1", "--seed", "3", "--json", out)
+    assert result.exit_code == 0
+    assert "seed 3" in result.stdout
+    figures = json.loads(out.read_text(encoding="utf-8"))["systems"]
+    assert list(figures) == ["soft", "sum", "front_first"]
+    assert {"R@10", "R@10 mean", "R@10 worst"} < set(figures["soft"]["overall"])
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
@@ -74,6 +107,9 @@ def test_eval_traces_prints_tables_and_writes_figures(prism: Prism, runs: Path, 
         (("traces", "FILE"), "needs 'messages' as a list"),
         (("qa", "FILE", "--jobs", "0"), "Invalid value for '--jobs'"),
         (("qa", "FILE.missing"), "cannot be read"),
+        (("abstention", "FILE"), "Missing option '--offdomain'"),
+        (("abstention", "FILE", "--offdomain", "FILE"), "another row is needed"),
+        (("robustness", "FILE", "--draws", "0"), "Invalid value for '--draws'"),
         (("qa",), "Missing argument"),
         ((), "Missing command"),
         (("both", "FILE"), "No such command 'both'"),
@@ -86,8 +122,11 @@ def test_wrong_use_is_told_in_one_line(prism: Prism, rows: Path, arguments: tupl
     assert len(result.stderr.splitlines()) == 1
 
 
-def test_figures_that_cannot_be_written_stop_before_measuring(prism: Prism, rows: Path, tmp_path: Path) -> None:
-    result = prism("eval", "qa", rows, "--json", tmp_path / "nowhere" / "figures.json")
+@pytest.mark.parametrize("option", ["--json", "--raw"])
+def test_figures_that_cannot_be_written_stop_before_measuring(
+    prism: Prism, rows: Path, tmp_path: Path, option: str
+) -> None:
+    result = prism("eval", "qa", rows, option, tmp_path / "nowhere" / "figures.json")
     assert result.exit_code == 2
     assert "cannot be written" in result.stderr
     assert result.stdout == ""

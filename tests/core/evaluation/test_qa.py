@@ -6,7 +6,7 @@ import pytest
 
 from prism_core.errors import QueryError
 from prism_core.evaluation import run_qa
-from prism_core.evaluation.qa import SYSTEMS
+from prism_core.evaluation.qa import ABLATIONS, SYSTEMS
 
 KEYS = {
     *("R@5", "R@10", "R@20", "all@10", "MRR", "mean_tokens", "n"),
@@ -82,3 +82,39 @@ def test_unknown_systems_are_refused_by_name(rows: Path) -> None:
         run_qa(rows, systems=["prsim"])
     with pytest.raises(QueryError, match="at least one"):
         run_qa(rows, systems=[])
+
+
+def test_ablations_are_asked_by_name_and_answer_under_the_same_keys(rows: Path) -> None:
+    report = run_qa(rows, systems=["prism", *ABLATIONS])
+    assert list(report.systems) == ["prism", *ABLATIONS]
+    assert not set(ABLATIONS) & set(SYSTEMS)
+    for scores in report.systems.values():
+        assert set(scores.overall) == KEYS
+        assert scores.overall["n"] == 4
+
+
+def test_only_the_order_differs_in_an_ablation(rows: Path) -> None:
+    report = run_qa(rows, systems=["prism", "literal"], limit=1)
+    ours, theirs = (outcome.found for outcome in report.outcomes)
+    assert ours is not None
+    assert theirs is not None
+    assert sorted(map(tuple, ours.returned)) == sorted(map(tuple, theirs.returned))
+    assert ours.returned != theirs.returned
+
+
+@pytest.mark.parametrize("one_scope", [False, True])
+def test_intervals_are_over_the_rows_of_the_file(rows: Path, one_scope: bool) -> None:
+    found = run_qa(rows, systems=["bm25", "recency"], one_scope=one_scope).intervals
+    assert found is not None
+    assert (found.groups, found.reference) == (2, "bm25")
+    low, high = found.systems["bm25"]["R@5"]
+    assert 0.0 <= low <= high <= 1.0
+    assert set(found.differences["recency"]) == KEYS - {"n"}
+
+
+def test_what_was_returned_is_kept_beside_the_evidence(rows: Path) -> None:
+    outcome = run_qa(rows, systems=["prism"], limit=1).outcomes[0]
+    assert outcome.found is not None
+    assert outcome.found.evidence == ["D30"]
+    assert list(outcome.found.returned[0]) == ["D30"]
+    assert list(outcome.found.scores) == sorted(outcome.found.scores, reverse=True)

@@ -8,7 +8,7 @@ import pytest
 from prism_core.errors import QueryError
 from prism_core.evaluation import run_traces
 from prism_core.evaluation.report import SystemScores
-from prism_core.evaluation.traces import BUDGETS, SYSTEMS, VARIANTS
+from prism_core.evaluation.traces import ABLATIONS, BUDGETS, SYSTEMS, VARIANTS
 
 TALK = "and this goes on for quite some time without anything of note being said by anyone at all "
 
@@ -109,3 +109,29 @@ def test_what_is_not_known_is_refused(runs: Path, tmp_path: Path) -> None:
     nameless.write_text(json.dumps({"id": "x", "task": "book", "messages": []}))
     with pytest.raises(QueryError, match="whole number"):
         scores(nameless, "bm25", tasks="odd")
+
+
+def test_ablations_are_asked_by_name_and_see_the_same_pool(runs: Path) -> None:
+    report = run_traces(runs, systems=["prism", *ABLATIONS], variants=[""])
+    assert list(report.systems) == ["prism", *ABLATIONS]
+    pools: dict[str, list[list[tuple[str, ...]]]] = {}
+    for outcome in report.outcomes:
+        assert outcome.found is not None
+        pools.setdefault(outcome.question, []).append(sorted(map(tuple, outcome.found.returned)))
+    assert all(pool == pools_of[0] for pools_of in pools.values() for pool in pools_of)
+
+
+def test_intervals_are_over_tasks(runs: Path) -> None:
+    report = run_traces(runs, systems=["prism", "recency"], variants=[""])
+    assert report.intervals is not None
+    assert report.intervals.groups == 2
+    _, low, high = report.intervals.differences["recency"]["arg_coverage@1200t"]
+    assert low <= high
+    assert {outcome.group for outcome in report.outcomes} == {"task 0", "task 1"}
+
+
+def test_a_call_is_kept_with_the_values_it_needs(runs: Path) -> None:
+    found = run_traces(runs, systems=["bm25"], variants=["own"], limit=1).outcomes[0].found
+    assert found is not None
+    assert found.evidence == ["ZFA04Y"]
+    assert len(found.returned) > 0
