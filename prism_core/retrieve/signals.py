@@ -109,7 +109,7 @@ def lead(values: FloatArray) -> FloatArray:
 
 
 def sparing(tokens: IntArray) -> FloatArray:
-    """How far a unit leans on its neighbours: 1 up to `LONG_TOKENS`, then falling with its length."""
+    """How far a unit leans on its neighbours and its session: 1 up to `LONG_TOKENS`, then falling with its length."""
     return np.asarray(LONG_TOKENS / np.maximum(tokens, LONG_TOKENS), dtype=np.float32)
 
 
