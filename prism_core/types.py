@@ -7,7 +7,8 @@ sessions and tasks. Isolation is by scope only.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Any, Self, TypeVar
@@ -176,6 +177,45 @@ class Facet(StrEnum):
 _M = TypeVar("_M", bound=BaseModel)
 
 
+MAX_DEPTH = 32
+"""Levels of nesting that metadata may have."""
+
+
+def _storable(value: Any, depth: int = 0) -> Any:
+    """Refuse JSON that would not come back from the ledger as it went in."""
+    if depth > MAX_DEPTH:
+        raise ValueError(f"nested more than {MAX_DEPTH} levels deep; flatten it")
+    if isinstance(value, str):
+        return _encodable_text(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("NaN and infinity are not JSON; leave the value out or pass a string")
+    if isinstance(value, int) and abs(value) >= 1 << 63:
+        raise ValueError("whole numbers beyond 64 bits are not kept exactly; pass a string")
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            _storable(key, depth)
+            _storable(item, depth + 1)
+    elif isinstance(value, Sequence):
+        for item in value:
+            _storable(item, depth + 1)
+    return value
+
+
+def _encodable_text(value: str) -> str:
+    if not _encodable(value):
+        raise ValueError("a lone surrogate cannot be stored; decode the text properly first")
+    return value
+
+
+def _encodable_texts(value: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(_encodable_text, value))
+
+
+Text = Annotated[str, AfterValidator(_encodable_text)]
+Texts = Annotated[tuple[str, ...], AfterValidator(_encodable_texts)]
+Metadata = Annotated[dict[str, JsonValue], AfterValidator(_storable)]
+
+
 class _Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -183,18 +223,18 @@ class _Model(BaseModel):
 class Fact(_Model):
     """A statement distilled from a unit: entity, attribute, value."""
 
-    entity: str = Field(min_length=1)
-    attribute: str = Field(min_length=1)
-    value: str
-    category: str = "world_state"
+    entity: Text = Field(min_length=1)
+    attribute: Text = Field(min_length=1)
+    value: Text
+    category: Text = "world_state"
 
 
 class Attachment(_Model):
     """Something a unit carries that is not text."""
 
-    media_type: str
-    uri: str
-    caption: str = ""
+    media_type: Text
+    uri: Text
+    caption: Text = ""
 
 
 class Event(_Model):
@@ -227,27 +267,27 @@ class Event(_Model):
     """
 
     kind: Kind = Kind.MESSAGE
-    observation: str = ""
-    action: str | None = None
-    action_type: str | None = None
-    thought: str | None = None
-    session_id: str | None = None
-    task_id: str | None = None
-    step_id: str | None = None
-    parent: str | None = None
-    tool_call_id: str | None = None
-    speaker: str | None = None
-    idempotency_key: str | None = Field(default=None, min_length=1)
+    observation: Text = ""
+    action: Text | None = None
+    action_type: Text | None = None
+    thought: Text | None = None
+    session_id: Text | None = None
+    task_id: Text | None = None
+    step_id: Text | None = None
+    parent: Text | None = None
+    tool_call_id: Text | None = None
+    speaker: Text | None = None
+    idempotency_key: Text | None = Field(default=None, min_length=1)
     event_time: UtcDatetime | None = None
     outcome: Outcome = Outcome.UNKNOWN
-    intent_tags: tuple[str, ...] = ()
-    entities: tuple[str, ...] = ()
+    intent_tags: Texts = ()
+    entities: Texts = ()
     source: Source = Source.USER
     importance: Share | None = None
     confidence: Share = 1.0
     fact: Fact | None = None
     attachments: tuple[Attachment, ...] = ()
-    metadata: dict[str, JsonValue] = Field(default_factory=dict)
+    metadata: Metadata = Field(default_factory=dict)
 
     @property
     def text(self) -> str:

@@ -56,10 +56,10 @@ def _value_flow(unit: MemoryUnit, view: WriteView) -> Iterator[Link]:
         return
     brought: dict[str, list[str]] = defaultdict(list)
     for value in identifiers(unit.action or unit.observation):
-        holders = view.sources(value, unit.task_id, unit.session_id)
+        source = view.source(value, unit.task_id, unit.session_id)
         in_chain = unit.task_id is not None or unit.session_id is not None
-        if holders and (in_chain or len(holders) <= MAX_HOLDERS):
-            brought[holders[0]].append(value)
+        if source is not None and (in_chain or view.spread(value) <= MAX_HOLDERS):
+            brought[source].append(value)
     richest = sorted(brought, key=lambda source: -len(brought[source]))[:MAX_SOURCES]
     for source in richest:
         values = _whole(brought[source])

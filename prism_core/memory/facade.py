@@ -34,6 +34,7 @@ DEFAULT_K = 10
 CACHED_BYTES = 512 * 1024 * 1024
 META_EMBEDDER = "embedder"
 LEASED = 256
+LONGEST_QUESTION = 20_000
 EMBEDDED_PER_SEARCH = 16
 LEASE_SECONDS = 60.0
 
@@ -480,6 +481,9 @@ def _query(query: str | IntentQuery, active: Sequence[str], task_id: str | None,
     else:
         given = {"active": tuple(active), "task_id": task_id, "session_id": session_id}
         planned = query.model_copy(update={name: value for name, value in given.items() if value})
+    if len(planned.text) > LONGEST_QUESTION:
+        shown = f"{planned.text[:40]}... ({len(planned.text)} characters)"
+        raise QueryError("text", shown, f"ask in at most {LONGEST_QUESTION} characters")
     if not planned.text.strip() and not planned.active:
         raise QueryError("text", planned.text, "ask something, or pass the active units")
     return planned

@@ -56,7 +56,10 @@ class Store:
             if scheme != "sqlite" or not file:
                 raise StoreUrlError(name, "is not a SQLite database")
             return cls(name, name, Path(f"{file}.index"))
-        directory = Path(path).expanduser()
+        try:
+            directory = Path(path).expanduser()
+        except RuntimeError as error:
+            raise StoreUrlError(name, f"names no folder ({error})") from None
         if directory.exists() and not directory.is_dir():
             raise StoreUrlError(name, "is a file, not a directory")
         return cls(name, f"sqlite:///{directory / 'ledger.db'}", directory / "chroma")

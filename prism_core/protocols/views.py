@@ -226,8 +226,12 @@ class WriteView(Protocol):
         """Id of the latest unit of a task that took the very same action."""
         ...
 
-    def sources(self, identifier: str, task_id: str | None, session_id: str | None) -> Sequence[str]:
-        """Ids of the units of a task (else session, else scope) that hold an identifier, oldest first."""
+    def source(self, identifier: str, task_id: str | None, session_id: str | None) -> str | None:
+        """Id of the first unit of a task (else session, else scope) that holds an identifier."""
+        ...
+
+    def spread(self, identifier: str) -> int:
+        """How many units of the scope hold an identifier."""
         ...
 
 

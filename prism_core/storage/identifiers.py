@@ -21,7 +21,7 @@ class IdentifierIndex:
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
         self._rows: list[list[int]] = []
-        self._chains: list[set[str]] = []
+        self._chains: list[dict[str, int]] = []
         self._held: list[tuple[int, ...]] = []
         self._forms: list[tuple[str, str]] = []
         self._chain_names: set[str] = set()
@@ -55,7 +55,7 @@ class IdentifierIndex:
         introduced = 0
         for number in added:
             introduced += chain not in self._chains[number]
-            self._chains[number].add(chain)
+            self._chains[number].setdefault(chain, row)
             self._rows[number].append(row)
         return introduced
 
@@ -75,6 +75,11 @@ class IdentifierIndex:
         """In how many chains an identifier occurs, and the rows that hold it."""
         return len(self._chains[number]), np.array(self._rows[number], dtype=np.intp)
 
+    def first(self, value: str, chain: str) -> int | None:
+        """The first row of a chain that holds an identifier."""
+        number = self._numbers.get(value)
+        return None if number is None else self._chains[number].get(chain)
+
     def rows(self, value: str) -> list[int]:
         """Rows that hold an identifier, by its exact value."""
         number = self._numbers.get(value)
@@ -85,6 +90,6 @@ class IdentifierIndex:
         if known is None:
             known = self._numbers[value] = len(self._rows)
             self._rows.append([])
-            self._chains.append(set())
+            self._chains.append({})
             self._forms.append((sys.intern(literal_form(value)), sys.intern(rough_form(value))))
         return known

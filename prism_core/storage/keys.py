@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterable
 
 import numpy as np
@@ -13,13 +15,13 @@ class KeyIndex:
     """Rows by key and keys by row."""
 
     def __init__(self) -> None:
-        self._rows: dict[str, dict[int, None]] = {}
+        self._rows: dict[str, array[int]] = {}
         self._keys: dict[int, tuple[str, ...]] = {}
 
     @property
     def nbytes(self) -> int:
         """Estimated size in bytes."""
-        return 180 * len(self._rows) + 160 * sum(map(len, self._rows.values()))
+        return 250 * len(self._rows) + 160 * len(self._keys)
 
     def put(self, row: int, keys: Iterable[str]) -> None:
         """Set the keys of a row, in place of those it had."""
@@ -28,14 +30,15 @@ class KeyIndex:
         if fresh == stale:
             return
         for key in stale:
-            self._rows[key].pop(row, None)
+            self._rows[key].remove(row)
         for key in fresh:
-            self._rows.setdefault(key, {})[row] = None
+            rows = self._rows.setdefault(key, array("q"))
+            rows.insert(len(rows) if not rows or rows[-1] < row else bisect_left(rows, row), row)
         self._keys[row] = fresh
 
     def rows(self, key: str) -> IntArray:
         """Rows that carry a key, ascending."""
-        return np.array(sorted(self._rows.get(key, ())), dtype=np.intp)
+        return np.array(self._rows.get(key, ()), dtype=np.intp)
 
     def keys(self, row: int) -> tuple[str, ...]:
         """Keys of a row."""

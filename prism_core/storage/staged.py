@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 
 from prism_core.protocols import WriteView
-from prism_core.storage.state import is_open
+from prism_core.storage.state import chain_of, is_open
 from prism_core.text import identifiers, normalize
 from prism_core.types import MemoryUnit
 
@@ -24,7 +23,8 @@ class StagedView:
         self._took: dict[tuple[str | None, str], str] = {}
         self._awaiting: dict[tuple[str | None, str], list[str]] = defaultdict(list)
         self._answered: set[str] = set()
-        self._holders: dict[str, list[MemoryUnit]] = defaultdict(list)
+        self._holders: dict[str, set[str]] = defaultdict(set)
+        self._first: dict[tuple[str, str], str] = {}
 
     def stage(self, unit: MemoryUnit, key: str | None) -> None:
         """Lay a new or changed unit over what is stored."""
@@ -37,8 +37,8 @@ class StagedView:
         if not is_open(unit):
             self._answered.add(unit.id)
         for value in identifiers(unit.text):
-            if all(holder.id != unit.id for holder in self._holders[value]):
-                self._holders[value].append(unit)
+            self._holders[value].add(unit.id)
+            self._first.setdefault((value, chain_of(unit.task_id, unit.session_id)), unit.id)
 
     def _place(self, unit: MemoryUnit) -> None:
         self._last["task", unit.task_id] = unit.id
@@ -94,14 +94,11 @@ class StagedView:
         """Id of the latest unit of a task that took the very same action."""
         return self._took.get((task_id, action)) or self._stored.same_action(task_id, action)
 
-    def sources(self, identifier: str, task_id: str | None, session_id: str | None) -> Sequence[str]:
-        """Ids of the units of a chain that hold an identifier, oldest first."""
-        stored = self._stored.sources(identifier, task_id, session_id)
-        staged = [unit.id for unit in self._holders.get(identifier, ()) if _in_chain(unit, task_id, session_id)]
-        return [*stored, *(unit_id for unit_id in staged if unit_id not in stored)]
+    def source(self, identifier: str, task_id: str | None, session_id: str | None) -> str | None:
+        """Id of the first unit of a chain that holds an identifier."""
+        stored = self._stored.source(identifier, task_id, session_id)
+        return stored or self._first.get((identifier, chain_of(task_id, session_id)))
 
-
-def _in_chain(unit: MemoryUnit, task_id: str | None, session_id: str | None) -> bool:
-    if task_id is not None:
-        return unit.task_id == task_id
-    return session_id is None or unit.session_id == session_id
+    def spread(self, identifier: str) -> int:
+        """How many units hold an identifier, stored or staged."""
+        return self._stored.spread(identifier) + len(self._holders.get(identifier, ()))

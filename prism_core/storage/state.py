@@ -79,7 +79,7 @@ class ScopeState:
 
     def _put(self, unit: MemoryUnit, tokens: int) -> None:
         row = self._row_of.get(unit.id)
-        chain = f"task {unit.task_id}" if unit.task_id is not None else f"session {unit.session_id}"
+        chain = chain_of(unit.task_id, unit.session_id)
         terms = analyze(unit.text)
         introduced = self._identifiers.put(len(self._ids) if row is None else row, identifiers(unit.text), chain)
         if row is None:
@@ -291,18 +291,22 @@ class ScopeState:
         """Id of the latest unit of a task that took the very same action."""
         return self._took.get((task_id, action))
 
-    def sources(self, identifier: str, task_id: str | None, session_id: str | None) -> Sequence[str]:
-        """Ids of the units of a chain that hold an identifier, oldest first."""
-        rows = self._identifiers.rows(identifier)
-        columns = self.columns
-        if task_id is not None:
-            rows = [row for row in rows if columns.task[row] == columns.tasks.find(task_id)]
-        elif session_id is not None:
-            rows = [row for row in rows if columns.session[row] == columns.sessions.find(session_id)]
-        return [self._ids[row] for row in rows]
+    def source(self, identifier: str, task_id: str | None, session_id: str | None) -> str | None:
+        """Id of the first unit of a chain that holds an identifier."""
+        row = self._identifiers.first(identifier, chain_of(task_id, session_id))
+        return None if row is None else self._ids[row]
+
+    def spread(self, identifier: str) -> int:
+        """How many units hold an identifier."""
+        return len(self._identifiers.rows(identifier))
 
     def _id(self, row: int) -> str | None:
         return self._ids[row] if row >= 0 else None
+
+
+def chain_of(task_id: str | None, session_id: str | None) -> str:
+    """The chain a unit belongs to: its task, else its session, else the scope as a whole."""
+    return f"task {task_id}" if task_id is not None else f"session {session_id}"
 
 
 def is_open(unit: MemoryUnit) -> bool:

@@ -23,6 +23,8 @@ class ScopeStates:
         self._choice = choice
         self._max_bytes = max_bytes
         self._states: OrderedDict[Scope, ScopeState] = OrderedDict()
+        self._sizes: dict[Scope, tuple[int, int]] = {}
+        self._total = 0
         self._lock = Lock()
 
     def get(self, scope: Scope) -> ScopeState:
@@ -33,23 +35,28 @@ class ScopeStates:
             if state is None or state.vectors.lost or state.position.epoch != epoch:
                 vectors = VectorProjection(scope, self._ledger, self._choice)
                 state = self._states[scope] = ScopeState(scope, self._ledger, vectors)
-                self._put_out(scope)
             self._states.move_to_end(scope)
+            self._measure(scope, state)
             return state
 
     def discard(self, scope: Scope) -> None:
         """Forget the state of a scope."""
         with self._lock:
-            self._states.pop(scope, None)
+            if self._states.pop(scope, None) is not None:
+                self._total -= self._sizes.pop(scope, (0, 0))[1]
 
     def loaded(self) -> list[ScopeState]:
         """The states in use, least recently used first."""
         with self._lock:
             return list(self._states.values())
 
-    def _put_out(self, newest: Scope) -> None:
-        size = sum(state.nbytes for state in self._states.values())
-        for scope in list(self._states):
-            if size <= self._max_bytes or scope == newest:
-                return
-            size -= self._states.pop(scope).nbytes
+    def _measure(self, scope: Scope, state: ScopeState) -> None:
+        """Note the size of the state in use, and put out the least recently used ones while there is too much."""
+        known = self._sizes.get(scope)
+        if known is not None and known[0] == state.position.seq:
+            return
+        self._total += (fresh := state.nbytes) - (known[1] if known else 0)
+        self._sizes[scope] = (state.position.seq, fresh)
+        while self._total > self._max_bytes and len(self._states) > 1:
+            oldest, _ = self._states.popitem(last=False)
+            self._total -= self._sizes.pop(oldest)[1]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-_LONGEST_PIECE = 500_000
+_LONGEST_PIECE = 50_000
 _loading = threading.Lock()
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prism_core.changes import FloatArray
-from prism_core.evaluation.answerability import Gauge, answerability, ground_similarity
+from prism_core.evaluation.answerability import Gauge, Ground, answerability
 from prism_core.evaluation.datasets import Item
 from prism_core.types import Event
 
@@ -20,10 +20,13 @@ def item(key: str, text: str, speaker: str | None = None) -> Item:
     return Item(key, (event,), event)
 
 
+GROUND = Ground(0.15, 0.1)
+
+
 def test_more_of_the_question_and_more_similarity_speak_for_a_candidate() -> None:
-    found = answerability(floats(0, 4, 8), 8, 6, floats(0.2, 0.2, 0.2))
+    found = answerability(floats(0, 4, 8), 8, 6, floats(0.2, 0.2, 0.2), GROUND)
     assert list(found) == sorted(set(found))
-    assert answerability(floats(4), 8, 6, floats(0.6)) > answerability(floats(4), 8, 6, floats(0.3))
+    assert answerability(floats(4), 8, 6, floats(0.6), GROUND) > answerability(floats(4), 8, 6, floats(0.3), GROUND)
 
 
 def test_one_word_in_common_proves_less_than_many() -> None:
@@ -35,30 +38,33 @@ def test_a_question_without_terms_is_covered_by_nothing() -> None:
     assert answerability(floats(0), 0, 6)[0] == 0.0
 
 
-@given(st.floats(0, 50), st.floats(0, 1), st.floats(1, 12), st.floats(-1, 1), st.floats(-0.5, 0.95))
+@given(st.floats(0, 50), st.floats(0, 1), st.floats(1, 12), st.floats(-1, 1), st.floats(-1, 1), st.floats(0, 1))
 def test_it_lies_between_nothing_and_all(
-    wanted: float, share: float, unseen: float, similarity: float, ground: float
+    wanted: float, share: float, unseen: float, similarity: float, mean: float, spread: float
 ) -> None:
     for value in (None, floats(similarity)):
-        (found,) = answerability(floats(share * wanted), wanted, unseen, value, ground)
+        (found,) = answerability(floats(share * wanted), wanted, unseen, value, Ground(mean, spread))
         assert 0.0 <= found <= 1.0
 
 
 @given(st.floats(-1, 1), st.floats(0, 10))
 def test_a_part_that_all_vectors_share_changes_nothing(similarity: float, shared: float) -> None:
-    # With a common component of squared length `shared`, every cosine moves towards 1.
-    plain = answerability(floats(3), 8, 6, floats(similarity), 0.1)
-    moved = answerability(floats(3), 8, 6, floats((similarity + shared) / (1 + shared)), (0.1 + shared) / (1 + shared))
-    assert moved == pytest.approx(plain, abs=1e-4)
+    # With a common component of squared length `shared`, every cosine moves towards 1 and closer to the others.
+    plain = answerability(floats(3), 8, 6, floats(similarity), GROUND)
+    ground = Ground((GROUND.mean + shared) / (1 + shared), GROUND.spread / (1 + shared))
+    moved = answerability(floats(3), 8, 6, floats((similarity + shared) / (1 + shared)), ground)
+    assert moved == pytest.approx(plain, abs=1e-3)
 
 
 def test_the_ground_is_what_different_texts_have_in_common() -> None:
     vectors = np.array([[1, 0], [0, 1], [1, 0]], dtype=np.float32)
-    assert ground_similarity(vectors) == pytest.approx(1 / 3)
+    ground = Ground.of(vectors, vectors)
+    assert ground.mean == pytest.approx(1 / 3)
+    assert ground.spread == pytest.approx(np.std([0, 1, 0]))
 
 
 def test_an_embedder_that_finds_all_texts_equal_says_nothing() -> None:
-    alike = answerability(floats(0, 4), 8, 6, floats(1, 1), ground=1.0)
+    alike = answerability(floats(0, 4), 8, 6, floats(1, 1), Ground(1.0, 0.0))
     assert alike[0] == 0.0
     assert alike[1] > 0.0
 

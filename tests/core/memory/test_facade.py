@@ -66,6 +66,13 @@ def reply(text: str, call_id: str = "c1", **fields: object) -> dict[str, object]
     }
 
 
+def nested(levels: int) -> list[object]:
+    inner: list[object] = []
+    for _ in range(levels):
+        inner = [inner]
+    return inner
+
+
 @pytest.fixture
 def lexical() -> PrismMemory:
     return PrismMemory.open(embedder=None, clock=ScriptedClock(), new_id=CountingIds())
@@ -160,6 +167,11 @@ class TestWrite:
             ({"observation": "x", "event_time": datetime(2026, 1, 1)}, NaiveDatetimeError),
             ({"observation": "x", "metadata": {"when": object()}}, InvalidEventError),
             ({"observation": "lone \ud800 surrogate"}, InvalidEventError),
+            ({"observation": "x", "metadata": {"\ud800": 1}}, InvalidEventError),
+            ({"observation": "x", "entities": ["\ud800"]}, InvalidEventError),
+            ({"observation": "x", "metadata": {"a": float("nan")}}, InvalidEventError),
+            ({"observation": "x", "metadata": {"a": 10**400}}, InvalidEventError),
+            ({"observation": "x", "metadata": {"a": nested(40)}}, InvalidEventError),
             (5, InvalidEventError),
             (None, InvalidEventError),
         ],
@@ -328,6 +340,10 @@ class TestSearch:
             lexical.search("x", scope=SCOPE, budget=budget)
         with pytest.raises(BudgetError):
             lexical.context("x", scope=SCOPE, budget=budget)
+
+    def test_a_question_of_book_length_is_refused(self, lexical: PrismMemory) -> None:
+        with pytest.raises(QueryError, match="500000 characters"):
+            lexical.search("a" * 500_000, scope=SCOPE)
 
     def test_an_empty_question_is_refused_and_strange_ones_are_not(self, lexical: PrismMemory) -> None:
         lexical.write("hello", scope=SCOPE)

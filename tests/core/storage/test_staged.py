@@ -35,8 +35,11 @@ class Nothing:
     def same_action(self, task_id: str | None, action: str) -> str | None:
         return "u0" if (task_id, action) == ("t", "f(A123)") else None
 
-    def sources(self, identifier: str, task_id: str | None, session_id: str | None) -> list[str]:
-        return ["u0"] if identifier == "A123" else []
+    def source(self, identifier: str, task_id: str | None, session_id: str | None) -> str | None:
+        return "u0" if (identifier, task_id) == ("A123", "t") else None
+
+    def spread(self, identifier: str) -> int:
+        return int(identifier == "A123")
 
 
 def test_staged_units_come_before_stored_ones() -> None:
@@ -47,8 +50,11 @@ def test_staged_units_come_before_stored_ones() -> None:
     assert view.unit("u1") is unit
     assert view.known("u1") == view.find_key("k1") == view.last_in_task("t") == view.last_in_session("s") == "u1"
     assert view.step("t", "1") == view.awaiting("s", "c") == view.same_action("t", "f(A123)") == "u1"
-    assert list(view.sources("A123", "t", None)) == ["u0", "u1"]
-    assert list(view.sources("A123", "other", None)) == ["u0"]
+    assert view.source("A123", "t", None) == "u0"
+    assert view.source("A123", None, "s") is None
+    assert view.spread("A123") == 2
+    view.stage(make_unit("u2", "B456 came up", session_id="x"), None)
+    assert view.source("B456", None, "x") == "u2"
     assert view.find_key("k0") == "u0"
     assert view.find_text("message", "F(A123)") == "u1"
     assert view.find_text("fact", "f(A123)") is None
