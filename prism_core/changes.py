@@ -28,6 +28,7 @@ MUTABLE_FIELDS = frozenset(
         "intent_tags",
         "entities",
         "metadata",
+        "attachments",
     }
 )
 """The fields of a stored unit that a change may touch; everything else is fixed when it is added."""

@@ -44,6 +44,8 @@ _INVISIBLE = (
     "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000110bd\U000110cd"
     "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
+# What a terminal obeys and what turns the reading direction; line breaks are kept.
+_UNSHOWN = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]")
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
@@ -220,6 +222,7 @@ class ContextBuilder:
         return f"- {time}{text}{marks}\n"
 
     def _quoted(self, text: str) -> str:
+        text = _UNSHOWN.sub("", text)
         if not text.isascii() or "<" in text:
             text = self._fence.sub(lambda match: _NEUTRAL_BRACKET + match.group()[1:], text)
         # splitlines knows every character a reader may take for a line break; indented, no line can pose as an entry.

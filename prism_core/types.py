@@ -80,7 +80,10 @@ def utc(value: datetime, field: str = "event_time") -> datetime:
     """
     if value.tzinfo is None or value.utcoffset() is None:
         raise NaiveDatetimeError(field, value)
-    return value.astimezone(UTC)
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:
+        raise ValueError(f"{value.isoformat()} in UTC lies outside the years 1 to 9999") from None
 
 
 UtcDatetime = Annotated[datetime, AfterValidator(utc)]

@@ -50,5 +50,6 @@ def _usage(error: Any) -> str:
 
 
 def _fail(message: str) -> NoReturn:
-    typer.echo(f"prism: {' '.join(message.split())}", err=True)
+    shown = "".join(letter if letter.isprintable() else "?" for letter in " ".join(message.split()))
+    typer.echo(f"prism: {shown}", err=True)
     sys.exit(BAD_USE)

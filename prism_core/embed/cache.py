@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from prism_core.changes import FloatArray
+from prism_core.errors import EmbeddingError, ModelFileError
 from prism_core.protocols import Embedder, SelectiveEmbedder
+
+_ROUNDING = 1e-3
 
 
 class CachedEmbedder:
     """Remembers the vectors of recent texts, so that asking twice costs once; otherwise the embedder it wraps.
 
-    Equal texts within one `embed_documents` call are embedded once, cache or not. Failures are not remembered.
+    Equal texts within one `embed_documents` call are embedded once, cache or not. Failures are not remembered. What the
+    inner embedder answers is checked: another shape, NaN, or an error of its own becomes an `EmbeddingError`, and rows
+    that are not of length 1 are normalised.
 
     Args:
         inner: the embedder that does the work.
@@ -49,7 +54,10 @@ class CachedEmbedder:
             EmbeddingError: if it cannot be computed now.
         """
         known = self._queries.get(text)
-        return self._queries.put(text, self.inner.embed_query(text)) if known is None else known
+        if known is not None:
+            return known
+        (vector,) = self._checked(lambda: np.asarray(self.inner.embed_query(text))[None, :], 1)
+        return self._queries.put(text, vector)
 
     def embed_documents(self, texts: Sequence[str]) -> FloatArray:
         """Embed texts; shape (n, dimension), float32, rows L2-normalised.
@@ -62,9 +70,25 @@ class CachedEmbedder:
         vectors = {text: self._documents.get(text) for text in texts}
         missing = [text for text, vector in vectors.items() if vector is None]
         if missing:
-            for text, vector in zip(missing, self.inner.embed_documents(missing), strict=True):
+            rows = self._checked(lambda: self.inner.embed_documents(missing), len(missing))
+            for text, vector in zip(missing, rows, strict=True):
                 vectors[text] = self._documents.put(text, vector)
         return np.stack([vector for vector in map(vectors.get, texts) if vector is not None])
+
+    def _checked(self, embed: Callable[[], object], count: int) -> FloatArray:
+        """Rows of the right shape, finite and normalised; whatever else an embedder does is a failure of it."""
+        try:
+            rows = np.asarray(embed(), dtype=np.float32)
+        except (OSError, RuntimeError, ValueError, TypeError, IndexError) as error:
+            if isinstance(error, EmbeddingError | ModelFileError):
+                raise
+            raise EmbeddingError(self.id, f"{type(error).__name__}: {error}") from error
+        if rows.shape != (count, self.dimension):
+            raise EmbeddingError(self.id, f"it answered shape {rows.shape}, not {(count, self.dimension)}")
+        if not np.isfinite(rows).all():
+            raise EmbeddingError(self.id, "it answered NaN or infinity")
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        return np.where(np.abs(lengths - 1) > _ROUNDING, rows / np.maximum(lengths, 1e-12), rows).astype(np.float32)
 
 
 class _LruVectors:

@@ -92,7 +92,10 @@ class Encoder:
         unit = encoded.unit
         if unit is None or vector is None:
             return encoded
-        labels = unit.intent_tags or self.tagger.tag(unit.text, action_type=unit.action_type, vector=vector)
+        labels = unit.intent_tags
+        if not labels and unit.action is None:
+            # An action keeps the labels of its cues: its text, and so its vector, still grows by the reply.
+            labels = self.tagger.tag(unit.text, vector=vector)
         unit = unit.model_copy(update={"intent_tags": labels})
         changes: list[Change] = []
         for change in encoded.changes:
@@ -120,6 +123,10 @@ class Encoder:
             # An answer without words is an answer: the call is no longer open.
             outcome = outcome_of(event.observation) if event.observation.strip() else Outcome.SUCCESS
         grown: dict[str, object] = {"observation": event.observation, "outcome": outcome}
+        if event.attachments:
+            grown["attachments"] = (*call.attachments, *event.attachments)
+        if event.metadata:
+            grown["metadata"] = {**call.metadata, **event.metadata}
         grown["entities"] = _merge(call.entities, event.entities, entities(event.observation))
         unit = call.model_copy(update=grown)
         tokens = self.counter.count(unit.text)
@@ -158,8 +165,8 @@ def _call_of(event: Event, view: WriteView) -> MemoryUnit | None:
     """The call that a tool's reply answers; call ids may repeat, so the latest open one counts."""
     if event.source is not Source.TOOL or event.action is not None or event.tool_call_id is None:
         return None
-    call_id = view.awaiting(event.session_id, event.tool_call_id)
-    return None if call_id is None else view.unit(call_id)
+    calls = view.open_calls(event.session_id, event.tool_call_id)
+    return view.unit(calls[-1]) if calls else None
 
 
 def _parent_id(event: Event, view: WriteView) -> str | None:

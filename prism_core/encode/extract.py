@@ -12,16 +12,18 @@ from prism_core.text import STOP_WORDS, normalize
 
 MAX_ENTITIES = 64
 MAX_LENGTH = 80
+LOOKED_AT = 20_000
+"""Characters of a text that are searched: a longer one names what it is about early on."""
 
 _SUFFIXES = "py|js|ts|md|txt|csv|tsv|json|ya?ml|toml|pdf|docx?|xlsx?|pptx?|html?|sql|sh|png|jpe?g|zip|ipynb|log"
 _UNITS = r"USD|EUR|GBP|CNY|kg|km|GB|MB|ms|%|美元|欧元|元|块|公里|公斤|岁"
 _PATTERNS = (
     re.compile(r"https?://[^\s<>\"'）】]+[^\s<>\"'.,;:!?)\]）】]"),
-    re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
+    re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]+(?:\.[\w-]+)+"),
     re.compile(r"(?<![\w/.])(?:~|\.{1,2})?(?:/[\w.@+-]+){2,}/?"),
     re.compile(rf"(?<![\w/.-])[\w-]+\.(?:{_SUFFIXES})\b"),
-    re.compile(r"\b[A-Za-z_][\w.]*(?=\(\))"),
-    re.compile(r"\b[a-z]+(?:_[a-z0-9]+)+\b"),
+    re.compile(r"(?<![\w.])[A-Za-z_][\w.]*+(?=\(\))"),
+    re.compile(r"(?<![\w])[a-z]++(?:_[a-z0-9]++)++(?![\w])"),
     re.compile(r"\b[A-Z][a-z]+(?:[A-Z][a-z0-9]+)+\b"),
     re.compile(rf"[$€£¥]\s?\d(?:[\d,.]*\d)?|(?<![\d.,])\d[\d,.]*\s?(?:{_UNITS})"),
 )
@@ -47,7 +49,7 @@ def entities(text: str) -> tuple[str, ...]:
     ('notes.md', 'Graph Memory', 'Acme Labs')
     """
     found: dict[str, str] = {}
-    for value in _candidates(text):
+    for value in _candidates(text[:LOOKED_AT]):
         key = normalize(value)
         if key and len(value) <= MAX_LENGTH:
             found.setdefault(key, value)

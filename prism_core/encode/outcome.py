@@ -6,16 +6,17 @@ import re
 
 from prism_core.types import Outcome
 
+LOOKED_AT = 4000
 _NONE = r"(?!\"?[\w ]*: ?(?:null|none|false|0\b|\[\]))"
 _FAILURE = re.compile(
-    rf"\A\s*[\[{{\"']{{0,3}}\s*(?:error|failed|failure|exception|fatal|traceback)\b{_NONE}"
+    rf"\A[\[{{\"' ]{{0,5}}(?:error|failed|failure|exception|fatal|traceback)\b{_NONE}"
     r"|\A\W*\w+ failed\b|^Traceback \(most recent call last\)|^\w*(?:Error|Exception): "
     r"|\b(?:permission denied|access denied|command not found|no such file|connection refused|timed out|unauthorized)\b"
     r"|\bexit(?:ed with)? (?:code|status):? ?[1-9]"
-    r"|\"(?:status_code|status|code)\": ?[45]\d\d\b|\A\s*(?:HTTP(?:/\d(?:\.\d)?)? )?[45]\d\d [A-Z]"
+    r"|\"(?:status_code|status|code)\": ?[45]\d\d\b|\A(?:HTTP(?:/\d(?:\.\d)?)? )?[45]\d\d [A-Z]"
     r"|\bHTTP(?:/\d(?:\.\d)?)? [45]\d\d\b"
     r"|\"(?:success|ok)\": ?false|\"error\": ?(?:\"[^\"]|\{)"
-    r"|\A.{0,20}(?:失败|出错|报错)|\A\s*错误(?![:：]?\s*(?:无|0))",
+    r"|\A.{0,20}(?:失败|出错|报错)|\A错误(?![:：]?\s*(?:无|0))",
     re.IGNORECASE | re.MULTILINE,
 )
 _SUCCESS = re.compile(
@@ -31,8 +32,12 @@ def outcome_of(observation: str) -> Outcome:
     >>> outcome_of("Error: payment method not found")
     <Outcome.FAILURE: 'failure'>
     """
-    if _FAILURE.search(observation):
+    # Errors are reported at the beginning, or at the end of a log.
+    shown = observation.strip()
+    if len(shown) > 2 * LOOKED_AT:
+        shown = f"{shown[:LOOKED_AT]}\n{shown[-LOOKED_AT:]}"
+    if _FAILURE.search(shown):
         return Outcome.FAILURE
-    if _SUCCESS.search(observation) or observation.lstrip()[:1] in ("{", "["):
+    if _SUCCESS.search(shown) or shown[:1] in ("{", "["):
         return Outcome.SUCCESS
     return Outcome.UNKNOWN

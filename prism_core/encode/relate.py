@@ -10,6 +10,7 @@ from prism_core.text import identifiers
 from prism_core.types import Link, MemoryUnit, Relation, Source
 
 MAX_SOURCES = 5
+MAX_NAMED = 20
 MAX_HOLDERS = 8
 """Without a task or a session, an identifier held by more units than this says little about where it came from."""
 
@@ -62,7 +63,7 @@ def _value_flow(unit: MemoryUnit, view: WriteView) -> Iterator[Link]:
             brought[source].append(value)
     richest = sorted(brought, key=lambda source: -len(brought[source]))[:MAX_SOURCES]
     for source in richest:
-        values = _whole(brought[source])
+        values = _whole(brought[source][:MAX_NAMED])
         shown = ", ".join(values[:4]) + (f" and {len(values) - 4} more" if len(values) > 4 else "")
         yield Link(
             source=source,

@@ -7,6 +7,7 @@ from threading import Lock
 
 from prism_core.changes import FloatArray
 from prism_core.encode.taxonomy import IntentTaxonomy
+from prism_core.errors import EmbeddingError
 from prism_core.protocols import Embedder, SelectiveEmbedder
 from prism_core.text import analyze
 
@@ -49,6 +50,10 @@ class RuleTagger:
             return {}
         with self._lock:
             if self._vectors is None:
-                self._vectors = self._embedder.embed_documents([label.description for label in self._taxonomy.labels])
+                try:
+                    descriptions = [label.description for label in self._taxonomy.labels]
+                    self._vectors = self._embedder.embed_documents(descriptions)
+                except EmbeddingError:
+                    return {}  # as without an embedder; the text that is tagged reports the failure itself
         names = [label.name for label in self._taxonomy.labels]
         return dict(zip(names, (self._vectors @ vector).tolist(), strict=True))

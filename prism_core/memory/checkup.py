@@ -21,6 +21,7 @@ def _check_scope(scope: Scope, ledger: Ledger, states: ScopeStates) -> list[Find
         state.catch_up()
         rows, edges, pending = len(state), state.graph.graph.number_of_edges(), len(state.vectors.pending)
         acyclic = state.graph.is_acyclic()
+        held = state.vectors.indexed + state.vectors.tailing
     links = sum(stats.links.values())
     return [
         Finding(f"{name}: index", rows == stats.units, f"{rows} of {stats.units} units indexed"),
@@ -29,5 +30,10 @@ def _check_scope(scope: Scope, ledger: Ledger, states: ScopeStates) -> list[Find
             f"{name}: arrow of time", acyclic, "FOLLOWS, CAUSES and REQUIRES are acyclic" if acyclic else "a cycle"
         ),
         Finding(f"{name}: vectors", pending == stats.pending, f"{pending} of {stats.units} units wait to be embedded"),
+        Finding(
+            f"{name}: vector index",
+            held >= rows - pending,
+            f"{held} vectors for {rows - pending} embedded units; rebuild it where some are missing",
+        ),
         Finding(f"{name}: inbox", stats.inbox == 0, f"{stats.inbox} accepted events wait to be processed"),
     ]

@@ -14,7 +14,14 @@ from prism_core.encode.encoder import Encoder
 from prism_core.encode.extract import entities
 from prism_core.encode.tag import RuleTagger
 from prism_core.encode.taxonomy import IntentTaxonomy
-from prism_core.errors import ClosedError, EmbedderMismatchError, EmbeddingError, QueryError, StoreNotFoundError
+from prism_core.errors import (
+    ClosedError,
+    EmbedderMismatchError,
+    EmbeddingError,
+    InvalidEventError,
+    QueryError,
+    StoreNotFoundError,
+)
 from prism_core.memory import chains, selection
 from prism_core.memory.checkup import check
 from prism_core.memory.parts import IN_MEMORY, GuardedIndex, IndexKind, Store, choose_index, new_id, now_utc
@@ -34,6 +41,7 @@ DEFAULT_K = 10
 CACHED_BYTES = 512 * 1024 * 1024
 META_EMBEDDER = "embedder"
 LEASED = 256
+SHOWN = 80
 LONGEST_QUESTION = 20_000
 EMBEDDED_PER_SEARCH = 16
 LEASE_SECONDS = 60.0
@@ -75,7 +83,6 @@ class PrismMemory:
         self._index = index
         self._new_id = new_id
         self._clock = clock
-        self._accepted: set[Scope] = set()
         self._closed = False
 
     @classmethod
@@ -163,7 +170,7 @@ class PrismMemory:
             InvalidEventError: if an event cannot be stored as given; nothing is stored.
             LedgerError: if the database refused; nothing is stored.
         """
-        checked, parsed = self._enter("write", scope), [_event(event) for event in events]
+        checked, parsed = self._enter("write", scope), _events(events)
         if not parsed:
             return []
         return self._recorder.record(checked, parsed, [self._new_id() for _ in parsed])
@@ -174,10 +181,8 @@ class PrismMemory:
         Returns:
             Receipts of status `accepted`; ask for their completion with `receipt`.
         """
-        checked, parsed = self._enter("accept", scope), [_event(event) for event in events]
-        receipts = self._ledger.accept(checked, parsed, received_at=self._clock())
-        self._accepted.add(checked)
-        return receipts
+        checked, parsed = self._enter("accept", scope), _events(events)
+        return self._ledger.accept(checked, parsed, received_at=self._clock())
 
     def drain(self, *, scope: object) -> list[Receipt]:
         """Process what waits in the scope's inbox, and embed what waits to be embedded."""
@@ -258,7 +263,7 @@ class PrismMemory:
         Raises:
             UnknownUnitError: if the scope has none of this id.
         """
-        return self._ledger.units(self._enter("get", scope), [unit_id])[0]
+        return self._ledger.units(self._enter("get", scope), [_unit_id(unit_id)])[0]
 
     def why(self, unit_id: str, *, scope: object, depth: int = 4, limit: int = 50) -> Chain:
         """How a unit came about: what it required, what caused it, what it superseded.
@@ -274,13 +279,13 @@ class PrismMemory:
         """
         state = self._ready(self._enter("why", scope))
         with state.lock:
-            return chains.why(state, self._ledger, unit_id, depth=depth, limit=limit)
+            return chains.why(state, self._ledger, _unit_id(unit_id), depth=depth, limit=limit)
 
     def impact(self, unit_id: str, *, scope: object, depth: int = 4, limit: int = 50) -> Chain:
         """What a unit led to; arguments and errors are those of `why`."""
         state = self._ready(self._enter("impact", scope))
         with state.lock:
-            return chains.impact(state, self._ledger, unit_id, depth=depth, limit=limit)
+            return chains.impact(state, self._ledger, _unit_id(unit_id), depth=depth, limit=limit)
 
     def failure_path(
         self,
@@ -315,7 +320,7 @@ class PrismMemory:
             UnknownUnitError: if the scope has none of this id.
         """
         checked = self._enter("history", scope)
-        self._ledger.units(checked, [unit_id])
+        self._ledger.units(checked, [_unit_id(unit_id)])
         return self._ledger.log(checked, unit_id=unit_id)
 
     # -- maintenance -------------------------------------------------------------------------------------------------
@@ -390,7 +395,7 @@ class PrismMemory:
     def _ready(self, scope: Scope) -> ScopeState:
         """The scope's state, caught up with every commit, its inbox drained."""
         state = self._states.get(scope)
-        if state.position.seq == 0 or scope in self._accepted:
+        if self._ledger.waiting(scope):
             self._drain(scope)
         with state.lock:
             state.catch_up()
@@ -403,11 +408,9 @@ class PrismMemory:
                 scope, owner=self._new_id(), now=self._clock(), seconds=LEASE_SECONDS, limit=LEASED
             )
             if not items:
-                self._accepted.discard(scope)
                 return receipts
-            events = [item.event for item in items]
             # Searchable by words at once; embedded afterwards.
-            receipts += self._recorder.record(scope, events, [item.receipt_id for item in items], embed=False)
+            receipts += self._recorder.record_items(scope, items)
 
     def _rank(
         self, scope: Scope, query: IntentQuery, *, at_least: int = 0, cut: bool = True
@@ -447,9 +450,12 @@ class PrismMemory:
             return None, [str(error)]
 
     def _settle_embedder(self, on_change: Literal["raise", "reembed"]) -> None:
+        if on_change not in ("raise", "reembed"):
+            self.close()
+            raise QueryError("on_embedder_change", on_change, "choose 'raise' or 'reembed'")
         if self.embedder is None:
             return
-        stored = self._ledger.get_meta(META_EMBEDDER)
+        stored = self._ledger.get_meta(META_EMBEDDER) if self._ledger.scopes() else None
         if stored is not None and stored != self.embedder.id:
             if on_change == "raise":
                 self.close()
@@ -471,19 +477,37 @@ def _cached(embedder: Embedder | None) -> Embedder | None:
     return CachedEmbedder(embedder)
 
 
-def _event(event: EventLike) -> Event:
-    return Event.parse({"observation": event} if isinstance(event, str) else event)
+def _events(events: Iterable[EventLike]) -> list[Event]:
+    if isinstance(events, str | bytes | Mapping | Event) or not isinstance(events, Iterable):
+        raise InvalidEventError("events", _shown(events), "pass a list of events; for a single one use write()")
+    return [Event.parse({"observation": event} if isinstance(event, str) else event) for event in events]
 
 
-def _query(query: str | IntentQuery, active: Sequence[str], task_id: str | None, session_id: str | None) -> IntentQuery:
-    if isinstance(query, str):
-        planned = IntentQuery(text=query, active=tuple(active), task_id=task_id, session_id=session_id)
-    else:
-        given = {"active": tuple(active), "task_id": task_id, "session_id": session_id}
-        planned = query.model_copy(update={name: value for name, value in given.items() if value})
+def _query(query: object, active: object, task_id: object, session_id: object) -> IntentQuery:
+    if not isinstance(query, str | IntentQuery):
+        raise QueryError("query", _shown(query), "ask with a string or an IntentQuery")
+    given = {"active": active, "task_id": task_id, "session_id": session_id}
+    fields = {name: value for name, value in given.items() if value not in (None, (), [])}
+    base = {"text": query} if isinstance(query, str) else query.model_dump()
+    try:
+        planned = IntentQuery.model_validate({**base, **fields})
+    except ValueError as error:
+        field, value = next(iter(fields.items()), ("query", query))
+        raise QueryError(field, _shown(value), str(error).split("\n")[2].strip()) from None
     if len(planned.text) > LONGEST_QUESTION:
         shown = f"{planned.text[:40]}... ({len(planned.text)} characters)"
         raise QueryError("text", shown, f"ask in at most {LONGEST_QUESTION} characters")
     if not planned.text.strip() and not planned.active:
         raise QueryError("text", planned.text, "ask something, or pass the active units")
     return planned
+
+
+def _unit_id(value: object) -> str:
+    if not isinstance(value, str):
+        raise QueryError("unit_id", _shown(value), "pass the id of a unit, a string")
+    return value
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."

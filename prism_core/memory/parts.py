@@ -48,6 +48,8 @@ class Store:
     @classmethod
     def at(cls, path: str | Path) -> Self:
         """The store at a directory, in memory, or at a database URL."""
+        if not isinstance(path, str | Path):
+            raise StoreUrlError(repr(path), "is no path")
         name = str(path)
         if name == IN_MEMORY:
             return cls(name, "sqlite://", None)
@@ -60,6 +62,8 @@ class Store:
             directory = Path(path).expanduser()
         except RuntimeError as error:
             raise StoreUrlError(name, f"names no folder ({error})") from None
+        if not name.strip() or any(character in name for character in "?#\x00"):
+            raise StoreUrlError(name, "is empty or holds one of '?', '#' and NUL")
         if directory.exists() and not directory.is_dir():
             raise StoreUrlError(name, "is a file, not a directory")
         return cls(name, f"sqlite:///{directory / 'ledger.db'}", directory / "chroma")

@@ -11,8 +11,8 @@ from threading import Lock, RLock
 
 from prism_core.changes import AddLink, Change, FloatArray, PutVector
 from prism_core.encode.encoder import Encoded, Encoder, WriteContext
-from prism_core.errors import EmbeddingError, StaleReadError, WriteConflictError
-from prism_core.protocols import Clock, Delta, Embedder, Ledger
+from prism_core.errors import EmbeddingError, InvalidEventError, ScopeError, StaleReadError, WriteConflictError
+from prism_core.protocols import Clock, Delta, Embedder, InboxItem, Ledger
 from prism_core.results import Position, Receipt, ReceiptStatus
 from prism_core.storage.staged import StagedView
 from prism_core.storage.state import ScopeState
@@ -118,6 +118,18 @@ class Recorder:
                         state.apply(written.delta(position))
                 return written.receipts
         raise WriteConflictError(MAX_ATTEMPTS)
+
+    def record_items(self, scope: Scope, items: Sequence[InboxItem]) -> list[Receipt]:
+        """Process accepted events; one that cannot be stored is rejected in its receipt and holds up no other."""
+        try:
+            return self.record(scope, [item.event for item in items], [item.receipt_id for item in items], embed=False)
+        except (InvalidEventError, ScopeError) as error:
+            if len(items) > 1:
+                return [receipt for item in items for receipt in self.record_items(scope, [item])]
+            refused = Receipt(items[0].receipt_id, ReceiptStatus.REJECTED, reason=str(error))
+            head = self._ledger.head(scope)
+            self._ledger.commit(scope, [], based_on=head, recorded_at=self._clock(), receipts=[refused])
+            return [refused]
 
     def embed_pending(self, scope: Scope, *, limit: int | None = None) -> int:
         """Embed units that wait for it; answers how many were embedded.

@@ -13,6 +13,7 @@ from prism_core.text import normalize
 from prism_core.types import MemoryUnit
 
 MAX_PACKED = 200
+MOST_RESULTS = 1_000_000
 
 Load = Callable[[Sequence[str]], list[MemoryUnit]]
 """Reads units of the ledger by id, in the order asked for."""
@@ -47,8 +48,8 @@ def check_k(k: object) -> None:
     Raises:
         QueryError: if it is none.
     """
-    if type(k) is not int or k < 1:
-        raise QueryError("k", k, "pass a positive whole number of results, for example k=10")
+    if type(k) is not int or not 1 <= k <= MOST_RESULTS:
+        raise QueryError("k", k, f"pass a whole number of results from 1 to {MOST_RESULTS:,}, for example k=10")
 
 
 def check_budget(budget: object) -> None:

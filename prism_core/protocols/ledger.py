@@ -114,6 +114,10 @@ class Ledger(Protocol):
         """Take the oldest inbox items that nobody holds a live lease on."""
         ...
 
+    def waiting(self, scope: Scope) -> bool:
+        """Whether accepted events of the scope wait to be processed, leased or not."""
+        ...
+
     def receipt(self, scope: Scope, receipt_id: str) -> Receipt:
         """A receipt that was given out.
 

@@ -26,7 +26,6 @@ class Columns(Protocol):
         speaker: number of the unit's speaker, -1 without one.
         previous: row before it in its session by event time, -1 at the start.
         following: row after it in its session by event time, -1 at the end.
-        introduced: identifiers in it that did not occur earlier in its chain (task, else session, else scope).
         question: whether it asks something.
         current: whether it still holds.
         timed: whether it says when something happens or how long it takes.
@@ -43,7 +42,6 @@ class Columns(Protocol):
     speaker: IntArray
     previous: IntArray
     following: IntArray
-    introduced: IntArray
     question: NDArray[np.bool_]
     current: NDArray[np.bool_]
     timed: NDArray[np.bool_]
@@ -218,8 +216,8 @@ class WriteView(Protocol):
         """Id of the latest unit of a task with this step id."""
         ...
 
-    def awaiting(self, session_id: str | None, tool_call_id: str) -> str | None:
-        """Id of the latest call of a session that has this tool call id and no reply yet."""
+    def open_calls(self, session_id: str | None, tool_call_id: str) -> Sequence[str]:
+        """Ids of the calls of a session that have this tool call id and no reply yet, oldest first."""
         ...
 
     def same_action(self, task_id: str | None, action: str) -> str | None:

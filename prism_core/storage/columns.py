@@ -24,7 +24,6 @@ _TYPES: dict[str, type] = {
     "speaker": np.intp,
     "previous": np.intp,
     "following": np.intp,
-    "introduced": np.intp,
     "question": np.bool_,
     "current": np.bool_,
     "timed": np.bool_,
@@ -95,7 +94,6 @@ class UnitColumns:
     speaker: IntArray
     previous: IntArray
     following: IntArray
-    introduced: IntArray
     question: NDArray[np.bool_]
     current: NDArray[np.bool_]
     timed: NDArray[np.bool_]
@@ -126,7 +124,7 @@ class UnitColumns:
         """Whether more than one speaker takes part, by session number."""
         return np.fromiter((len(names) > 1 for names in self._session_speakers), dtype=np.bool_)
 
-    def append(self, unit: MemoryUnit, tokens: int, terms: int, introduced: int) -> int:
+    def append(self, unit: MemoryUnit, tokens: int, terms: int) -> int:
         """Add a unit as the next row; answers the row."""
         row = self._size
         if row == len(self._buffers["times"]):
@@ -138,7 +136,6 @@ class UnitColumns:
         self.session[row] = self.sessions.number(unit.session_id)
         self.task[row] = self.tasks.number(unit.task_id)
         self.speaker[row] = self.speakers.number(unit.speaker)
-        self.introduced[row] = introduced
         self.update(row, unit, tokens, terms)
         self._order(row, time)
         return row

@@ -14,7 +14,7 @@ from itertools import islice
 import numpy as np
 
 from prism_core.changes import FloatArray
-from prism_core.errors import IndexFailedError
+from prism_core.errors import DimensionMismatchError, IndexFailedError, IndexLockedError, PrismError
 from prism_core.protocols import Ledger, VectorIndex
 from prism_core.results import Position
 from prism_core.storage.vector_cache import VectorCache
@@ -59,6 +59,7 @@ class VectorProjection:
         self._tail = ExactIndex()
         self._tail_rows: dict[str, int] = {}
         self._due: dict[str, None] = {}
+        self._came_in = 0
         self._read = VectorCache(CACHED_VECTORS)
         self._scored: tuple[FloatArray, FloatArray] | None = None
         self._position = Position()
@@ -87,8 +88,11 @@ class VectorProjection:
         self._read.discard([unit_id for unit_id, _ in vectors])
         self._scored = None
         self._position = position
-        if len(self._due) >= self._choice.batch:
-            self.hand_over(self._choice.batch * 4)
+        # As much is handed over as came in, in batches: a single write never pays for a backlog.
+        self._came_in += len(ready)
+        if self._came_in >= self._choice.batch:
+            self.hand_over(2 * self._came_in)
+            self._came_in = 0
 
     def hand_over(self, limit: int | None = None) -> None:
         """Write due vectors to the index, oldest first, at most `limit` of them; all when None."""
@@ -99,7 +103,10 @@ class VectorProjection:
             return
         try:
             self._write_due(base, len(self._due) if limit is None else min(limit, len(self._due)))
-        except IndexFailedError as error:
+        except DimensionMismatchError:
+            self._start_over(base)
+            return
+        except (IndexFailedError, IndexLockedError) as error:
             self._lose(error)
             return
         if not self._due:
@@ -118,7 +125,12 @@ class VectorProjection:
                 del self._due[unit_id]
             left -= len(ids)
 
-    def _lose(self, error: IndexFailedError) -> None:
+    def _start_over(self, base: VectorIndex) -> None:
+        """Another embedder came since: every vector is newer than what the index holds, and so in the tail."""
+        base.drop(self._scope)
+        self.followed = Position(0, self._position.epoch)
+
+    def _lose(self, error: PrismError) -> None:
         self._choice.give_up(str(error))
         self._base = None
         self.lost = True
@@ -136,7 +148,10 @@ class VectorProjection:
             return []
         try:
             return [unit_id for unit_id, _ in self._base.search(self._scope, vector, k)]
-        except IndexFailedError as error:
+        except DimensionMismatchError:
+            self._start_over(self._base)
+            return []
+        except (IndexFailedError, IndexLockedError) as error:
             self._lose(error)
             return []
 
@@ -169,6 +184,16 @@ class VectorProjection:
         self._read.put(fresh)
         return scores
 
+    @property
+    def indexed(self) -> int:
+        """Number of vectors that the index should hold and does; 0 without one in use."""
+        return self._base.count(self._scope) if self._base is not None and self.followed.seq else 0
+
+    @property
+    def tailing(self) -> int:
+        """Number of vectors in the exact tail."""
+        return len(self._tail_rows)
+
     def forget(self) -> None:
         """Drop everything the index holds of the scope, so that it is filled again from the ledger."""
         if self._base is not None:
@@ -187,4 +212,7 @@ class VectorProjection:
         if head.seq >= self._choice.from_size:
             self._base = self._choice.open()
         noted = self._ledger.index_position(self._base.id, self._scope) if self._base else None
-        return noted if noted is not None and noted.epoch == head.epoch else Position(0, head.epoch)
+        if self._base is None or noted is None or noted.epoch != head.epoch:
+            return Position(0, head.epoch)
+        # An index that lost its files answers as if it had never been written.
+        return noted if self._base.count(self._scope) else Position(0, head.epoch)

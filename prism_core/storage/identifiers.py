@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from bisect import insort
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -14,8 +15,7 @@ from prism_core.text import literal_form, rough_form
 class IdentifierIndex:
     """Identifiers by row and rows by identifier, with the chains they occur in.
 
-    A chain is a row's task, else its session, else the scope as a whole. What is introduced for the first time in a
-    chain is news there, however often other chains used it.
+    A chain is a row's task, else its session, else the scope as a whole.
     """
 
     def __init__(self) -> None:
@@ -39,12 +39,8 @@ class IdentifierIndex:
         """Number of chains seen."""
         return len(self._chain_names)
 
-    def put(self, row: int, values: Sequence[str], chain: str) -> int:
-        """Set the identifiers of the next row, or add to those of an earlier one.
-
-        Returns:
-            How many of them had not occurred in the chain before.
-        """
+    def put(self, row: int, values: Sequence[str], chain: str) -> None:
+        """Set the identifiers of the next row, or add to those of an earlier one."""
         self._chain_names.add(chain)
         numbers = [self._number(value) for value in values]
         if row == len(self._held):
@@ -52,12 +48,10 @@ class IdentifierIndex:
         known = set(self._held[row])
         added = [number for number in numbers if number not in known]
         self._held[row] += tuple(added)
-        introduced = 0
         for number in added:
-            introduced += chain not in self._chains[number]
-            self._chains[number].setdefault(chain, row)
-            self._rows[number].append(row)
-        return introduced
+            # A reply may come in after later rows; what is derived from rows must not tell.
+            self._chains[number][chain] = min(row, self._chains[number].get(chain, row))
+            insort(self._rows[number], row)
 
     def of_row(self, row: int) -> tuple[int, ...]:
         """Numbers of the identifiers in a row."""

@@ -30,6 +30,11 @@ def _since(table: Any, *columns: Any) -> Select[Any]:
 
 
 _HEAD = Prepared(select(schema.scopes.c.seq, schema.scopes.c.epoch).where(schema.scopes.c.key == bindparam("key")))
+_HAS_INBOX = Prepared(
+    select(func.min(schema.inbox.c.pk))
+    .select_from(schema.inbox.join(schema.scopes))
+    .where(schema.scopes.c.key == bindparam("key"))
+)
 _UNITS_SINCE = _since(schema.units, schema.units.c.added_seq, schema.units.c.tokens, schema.units.c.body)
 _LINKS_SINCE = _since(
     schema.links,
@@ -263,6 +268,10 @@ class SqlLedger:
             if found is None:
                 return []
             return inbox.lease(connection, found[0], owner=owner, now=now, seconds=seconds, limit=max(limit, 0))
+
+    def waiting(self, scope: Scope) -> bool:
+        """Whether accepted events of the scope wait to be processed, leased or not."""
+        return self._database.fetch("look into the inbox", _HAS_INBOX, {"key": scope_key(scope)})[0][0] is not None
 
     def receipt(self, scope: Scope, receipt_id: str) -> Receipt:
         """A receipt that was given out.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 
 from prism_core.protocols import WriteView
 from prism_core.storage.state import chain_of, is_open
@@ -18,7 +19,7 @@ class StagedView:
         self._units: dict[str, MemoryUnit] = {}
         self._keys: dict[str, str] = {}
         self._texts: dict[tuple[str, str], str] = {}
-        self._last: dict[tuple[str, str | None], str] = {}
+        self._last: dict[tuple[str, str], MemoryUnit] = {}
         self._steps: dict[tuple[str | None, str], str] = {}
         self._took: dict[tuple[str | None, str], str] = {}
         self._awaiting: dict[tuple[str | None, str], list[str]] = defaultdict(list)
@@ -41,14 +42,24 @@ class StagedView:
             self._first.setdefault((value, chain_of(unit.task_id, unit.session_id)), unit.id)
 
     def _place(self, unit: MemoryUnit) -> None:
-        self._last["task", unit.task_id] = unit.id
-        self._last["session", unit.session_id] = unit.id
+        self._note_last("task", unit.task_id, unit)
+        self._note_last("session", unit.session_id, unit)
         if unit.step_id is not None:
             self._steps[unit.task_id, unit.step_id] = unit.id
         if unit.action is not None:
             self._took[unit.task_id, unit.action] = unit.id
             if unit.tool_call_id is not None:
                 self._awaiting[unit.session_id, unit.tool_call_id].append(unit.id)
+
+    def _note_last(self, kind: str, name: str | None, unit: MemoryUnit) -> None:
+        if name is None:
+            return
+        last = self._last.get((kind, name))
+        if last is None:
+            stored = self._stored.last_in_task(name) if kind == "task" else self._stored.last_in_session(name)
+            last = self._stored.unit(stored) if stored is not None else None
+        # As the stored order has it: by event time, and at equal times the later recorded one.
+        self._last[kind, name] = last if last is not None and last.event_time > unit.event_time else unit
 
     def unit(self, unit_id: str) -> MemoryUnit:
         """A staged or stored unit.
@@ -71,24 +82,24 @@ class StagedView:
         return self._stored.find_text(kind, text) or self._texts.get((kind, normalize(text)))
 
     def last_in_task(self, task_id: str) -> str | None:
-        """Id of the latest unit of a task."""
-        return self._last.get(("task", task_id)) or self._stored.last_in_task(task_id)
+        """Id of the latest unit of a task by event time."""
+        last = self._last.get(("task", task_id))
+        return last.id if last is not None else self._stored.last_in_task(task_id)
 
     def last_in_session(self, session_id: str) -> str | None:
-        """Id of the latest unit of a session."""
-        return self._last.get(("session", session_id)) or self._stored.last_in_session(session_id)
+        """Id of the latest unit of a session by event time."""
+        last = self._last.get(("session", session_id))
+        return last.id if last is not None else self._stored.last_in_session(session_id)
 
     def step(self, task_id: str | None, step_id: str) -> str | None:
         """Id of the latest unit of a task with this step id."""
         return self._steps.get((task_id, step_id)) or self._stored.step(task_id, step_id)
 
-    def awaiting(self, session_id: str | None, tool_call_id: str) -> str | None:
-        """Id of the latest call with this tool call id and no reply yet."""
-        staged = [call for call in self._awaiting.get((session_id, tool_call_id), ()) if call not in self._answered]
-        if staged:
-            return staged[-1]
-        stored = self._stored.awaiting(session_id, tool_call_id)
-        return None if stored in self._answered else stored
+    def open_calls(self, session_id: str | None, tool_call_id: str) -> Sequence[str]:
+        """Ids of the calls with this tool call id and no reply yet, oldest first."""
+        stored = self._stored.open_calls(session_id, tool_call_id)
+        staged = self._awaiting.get((session_id, tool_call_id), ())
+        return [call for call in (*stored, *staged) if call not in self._answered]
 
     def same_action(self, task_id: str | None, action: str) -> str | None:
         """Id of the latest unit of a task that took the very same action."""

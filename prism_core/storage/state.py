@@ -81,16 +81,15 @@ class ScopeState:
         row = self._row_of.get(unit.id)
         chain = chain_of(unit.task_id, unit.session_id)
         terms = analyze(unit.text)
-        introduced = self._identifiers.put(len(self._ids) if row is None else row, identifiers(unit.text), chain)
+        self._identifiers.put(len(self._ids) if row is None else row, identifiers(unit.text), chain)
         if row is None:
-            row = self.columns.append(unit, tokens, len(terms), introduced)
+            row = self.columns.append(unit, tokens, len(terms))
             self._ids.append(unit.id)
             self._row_of[unit.id] = row
             self.graph.add_unit(unit.id)
             self._place(unit, row, chain)
         else:
             self.columns.update(row, unit, tokens, len(terms))
-            self.columns.introduced[row] += introduced
         self._lexical.put(row, terms + date_terms(unit.event_time))
         self._entities.put(row, map(normalize, unit.entities))
         self._labels.put(row, unit.intent_tags)
@@ -282,10 +281,9 @@ class ScopeState:
         """Id of the latest unit of a task with this step id."""
         return self._steps.get((task_id, step_id))
 
-    def awaiting(self, session_id: str | None, tool_call_id: str) -> str | None:
-        """Id of the latest call with this tool call id and no reply yet."""
-        calls = self._awaiting.get((session_id, tool_call_id))
-        return next(reversed(calls)) if calls else None
+    def open_calls(self, session_id: str | None, tool_call_id: str) -> Sequence[str]:
+        """Ids of the calls with this tool call id and no reply yet, oldest first."""
+        return list(self._awaiting.get((session_id, tool_call_id), ()))
 
     def same_action(self, task_id: str | None, action: str) -> str | None:
         """Id of the latest unit of a task that took the very same action."""

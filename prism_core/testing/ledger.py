@@ -287,6 +287,8 @@ class LedgerContract:
         receipts = ledger.accept(ALICE, events, received_at=START)
         assert [receipt.status for receipt in receipts] == [ReceiptStatus.ACCEPTED] * 5
         assert len({receipt.id for receipt in receipts}) == 5
+        assert ledger.waiting(ALICE)
+        assert not ledger.waiting(BOB)
         assert ledger.stats(ALICE).inbox == 5
         first = ledger.lease(ALICE, owner="one", now=START, seconds=60, limit=2)
         second = ledger.lease(ALICE, owner="two", now=START, seconds=60, limit=9)
@@ -329,9 +331,10 @@ class LedgerContract:
         commit(ledger, add("u0"))
         half = "\ud83d"
         broken: list[Change] = [
-            add("u2", half),
-            add("u2", metadata={"key": [half]}),
-            add("u2", session_id=half),
+            # Units are checked when they are made; a copy is not.
+            AddUnit(make_unit("u2").model_copy(update={"observation": half}), 3),
+            AddUnit(make_unit("u2").model_copy(update={"metadata": {"key": [half]}}), 3),
+            AddUnit(make_unit("u2").model_copy(update={"session_id": half}), 3),
             _link("u0", "u1", reason=half),
             UpdateUnit("u0", {}, {"observation": half}, 3),
             UpdateUnit("u0", {}, {"importance": 0.1}, 3, reason=half),
@@ -340,7 +343,8 @@ class LedgerContract:
             with pytest.raises((InvalidEventError, LedgerError)):
                 commit(ledger, add("u1"), change)
         with pytest.raises((InvalidEventError, LedgerError)):
-            ledger.accept(ALICE, [Event(observation="fine"), Event(observation=half)], received_at=START)
+            broken_event = Event(observation="fine").model_copy(update={"observation": half})
+            ledger.accept(ALICE, [Event(observation="fine"), broken_event], received_at=START)
         assert ledger.head(ALICE) == Position(1)
         assert (ledger.stats(ALICE).units, ledger.stats(ALICE).inbox) == (1, 0)
 

@@ -158,10 +158,11 @@ def _joined_terms(chunk: str) -> Iterator[str]:
     """The whole, its segments between `/ : @`, and its words; hyphens beside letters vanish (e-mail, email)."""
     segments = re.split("[/:@]", chunk)
     words = re.split("[-./:@+']", chunk)
+    known = set(words)
     if len(words) > 1:
         yield _term(_FUSED.sub("", chunk))
     for segment in segments:
-        if len(segments) > 1 and segment not in words:
+        if len(segments) > 1 and segment not in known:
             yield _term(_FUSED.sub("", segment))
     for word in words:
         if len(word) > 1 or word.isdigit() or len(words) == 1:

@@ -28,7 +28,7 @@ def unit(row: int, minute: int = 0, *, session: str | None = "s", **fields: obje
 def test_neighbours_follow_event_time_whatever_the_order_of_arrival(minutes: list[int]) -> None:
     columns = UnitColumns()
     for row, minute in enumerate(minutes):
-        assert columns.append(unit(row, minute), 3, 2, 0) == row
+        assert columns.append(unit(row, minute), 3, 2) == row
     expected = sorted(range(len(minutes)), key=lambda row: (minutes[row], row))
     assert columns.session_rows("s").tolist() == expected
     for place, row in enumerate(expected):
@@ -39,7 +39,7 @@ def test_neighbours_follow_event_time_whatever_the_order_of_arrival(minutes: lis
 def test_units_of_other_sessions_and_without_one_are_no_neighbours() -> None:
     columns = UnitColumns()
     for row, session in enumerate(["s", "t", None, "s"]):
-        columns.append(unit(row, row, session=session), 3, 2, 0)
+        columns.append(unit(row, row, session=session), 3, 2)
     assert columns.previous.tolist() == [-1, -1, -1, 0]
     assert columns.following.tolist() == [3, -1, -1, -1]
     assert columns.session.tolist() == [0, 1, -1, 0]
@@ -50,7 +50,7 @@ def test_units_of_other_sessions_and_without_one_are_no_neighbours() -> None:
 def test_columns_grow_and_take_over_changed_values() -> None:
     columns = UnitColumns()
     for row in range(40):
-        columns.append(unit(row, row, task_id="t", speaker="Ann"), row, 2, 1)
+        columns.append(unit(row, row, task_id="t", speaker="Ann"), row, 2)
     assert len(columns) == len(columns.times) == 40
     assert columns.tokens.tolist() == list(range(40))
     assert columns.task_rows("t").tolist() == list(range(40))
@@ -67,6 +67,6 @@ def test_columns_grow_and_take_over_changed_values() -> None:
 def test_questions_are_told_by_their_mark() -> None:
     columns = UnitColumns()
     for row, text in enumerate(["Really? ", "No.", "你好吗", "call(?)"]):
-        columns.append(unit(row, row, observation=text), 3, 2, 0)
-    columns.append(unit(4, 4, kind=Kind.STEP, action="ask()", observation="what?"), 3, 2, 0)
+        columns.append(unit(row, row, observation=text), 3, 2)
+    columns.append(unit(4, 4, kind=Kind.STEP, action="ask()", observation="what?"), 3, 2)
     assert columns.question.tolist() == [True, False, True, False, False]

@@ -29,8 +29,8 @@ class Nothing:
     def step(self, task_id: str | None, step_id: str) -> str | None:
         return "u0" if (task_id, step_id) == ("t", "1") else None
 
-    def awaiting(self, session_id: str | None, tool_call_id: str) -> str | None:
-        return "u0" if (session_id, tool_call_id) == ("s", "c") else None
+    def open_calls(self, session_id: str | None, tool_call_id: str) -> list[str]:
+        return ["u0"] if (session_id, tool_call_id) == ("s", "c") else []
 
     def same_action(self, task_id: str | None, action: str) -> str | None:
         return "u0" if (task_id, action) == ("t", "f(A123)") else None
@@ -44,12 +44,14 @@ class Nothing:
 
 def test_staged_units_come_before_stored_ones() -> None:
     view = StagedView(Nothing())
-    assert view.last_in_task("t") == view.last_in_session("s") == view.awaiting("s", "c") == "u0"
+    assert view.last_in_task("t") == view.last_in_session("s") == "u0"
+    assert list(view.open_calls("s", "c")) == ["u0"]
     unit = make_unit("u1", action="f(A123)", observation="", tool_call_id="c", session_id="s", task_id="t", step_id="1")
     view.stage(unit, "k1")
     assert view.unit("u1") is unit
     assert view.known("u1") == view.find_key("k1") == view.last_in_task("t") == view.last_in_session("s") == "u1"
-    assert view.step("t", "1") == view.awaiting("s", "c") == view.same_action("t", "f(A123)") == "u1"
+    assert view.step("t", "1") == view.same_action("t", "f(A123)") == "u1"
+    assert list(view.open_calls("s", "c")) == ["u0", "u1"]
     assert view.source("A123", "t", None) == "u0"
     assert view.source("A123", None, "s") is None
     assert view.spread("A123") == 2
@@ -64,10 +66,10 @@ def test_an_answered_call_is_no_longer_open() -> None:
     view = StagedView(Nothing())
     answered = Nothing.held.model_copy(update={"observation": "found"})
     view.stage(answered, None)
-    assert view.awaiting("s", "c") is None
+    assert list(view.open_calls("s", "c")) == []
     assert view.unit("u0").observation == "found"
     assert view.last_in_task("t") == "u0"
     silent = make_unit("u2", action="g()", observation="", tool_call_id="d", session_id="s")
     view.stage(silent, None)
     view.stage(silent.model_copy(update={"outcome": Outcome.SUCCESS}), None)
-    assert view.awaiting("s", "d") is None
+    assert list(view.open_calls("s", "d")) == []
