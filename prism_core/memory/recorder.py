@@ -11,7 +11,7 @@ from threading import Lock, RLock
 
 from prism_core.changes import AddLink, Change, FloatArray, PutVector
 from prism_core.encode.encoder import Encoded, Encoder, WriteContext
-from prism_core.errors import EmbeddingError, InvalidEventError, ScopeError, StaleReadError, WriteConflictError
+from prism_core.errors import EmbeddingError, ScopeError, StaleReadError, WriteConflictError
 from prism_core.protocols import Clock, Delta, Embedder, InboxItem, Ledger
 from prism_core.results import Position, Receipt, ReceiptStatus
 from prism_core.storage.staged import StagedView
@@ -123,7 +123,7 @@ class Recorder:
         """Process accepted events; one that cannot be stored is rejected in its receipt and holds up no other."""
         try:
             return self.record(scope, [item.event for item in items], [item.receipt_id for item in items], embed=False)
-        except (InvalidEventError, ScopeError) as error:
+        except (ValueError, ScopeError) as error:
             if len(items) > 1:
                 return [receipt for item in items for receipt in self.record_items(scope, [item])]
             refused = Receipt(items[0].receipt_id, ReceiptStatus.REJECTED, reason=str(error))

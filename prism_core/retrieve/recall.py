@@ -52,7 +52,7 @@ class Pool:
     """The rows under consideration and who proposed them.
 
     Attributes:
-        rows: distinct rows, in the order they were first proposed.
+        rows: distinct rows, ascending.
         channels: names of the proposing channels, by row.
     """
 
@@ -90,7 +90,8 @@ def recall(
         newest_first = range(len(view.ids) - 1, -1, -1)
         others = (row for row in newest_first if row not in channels and (allowed is None or allowed[row]))
         channels.update((row, ["filler"]) for row in islice(others, at_least - len(channels)))
-    return Pool(np.fromiter(channels, dtype=np.intp, count=len(channels)), channels)
+    # Ties are broken by place, and the place must not depend on which channel came first.
+    return Pool(np.array(sorted(channels), dtype=np.intp), channels)
 
 
 def _channels(

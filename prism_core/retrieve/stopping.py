@@ -55,4 +55,4 @@ def supply_chances(scores: FloatArray) -> FloatArray:
     """The share of the best score, as a stand-in where an action is provisioned and no chances were fitted."""
     if not len(scores) or scores[0] <= 0:
         return np.zeros(len(scores), dtype=np.float32)
-    return np.asarray(np.clip(scores / scores[0], 0.0, 1.0), dtype=np.float32)
+    return np.asarray(np.clip(scores, 0.0, None).astype(np.float64) / float(scores[0]), dtype=np.float32)

@@ -25,7 +25,8 @@ class StagedView:
         self._awaiting: dict[tuple[str | None, str], list[str]] = defaultdict(list)
         self._answered: set[str] = set()
         self._holders: dict[str, set[str]] = defaultdict(set)
-        self._first: dict[tuple[str, str], str] = {}
+        self._first: dict[tuple[str, str], tuple[int, str]] = {}
+        self._places: dict[str, int] = {}
 
     def stage(self, unit: MemoryUnit, key: str | None) -> None:
         """Lay a new or changed unit over what is stored."""
@@ -33,13 +34,16 @@ class StagedView:
             self._keys[key] = unit.id
         if unit.id not in self._units and self._stored.known(unit.id) is None:
             self._place(unit)
+        # What is stored already comes before all that is staged.
+        place = self._places.setdefault(unit.id, -1 if self._stored.known(unit.id) else len(self._places))
         self._units[unit.id] = unit
         self._texts.setdefault((unit.kind, normalize(unit.text)), unit.id)
         if not is_open(unit):
             self._answered.add(unit.id)
         for value in identifiers(unit.text):
             self._holders[value].add(unit.id)
-            self._first.setdefault((value, chain_of(unit.task_id, unit.session_id)), unit.id)
+            held = (value, chain_of(unit.task_id, unit.session_id))
+            self._first[held] = min((place, unit.id), self._first.get(held, (place, unit.id)))
 
     def _place(self, unit: MemoryUnit) -> None:
         self._note_last("task", unit.task_id, unit)
@@ -108,7 +112,8 @@ class StagedView:
     def source(self, identifier: str, task_id: str | None, session_id: str | None) -> str | None:
         """Id of the first unit of a chain that holds an identifier."""
         stored = self._stored.source(identifier, task_id, session_id)
-        return stored or self._first.get((identifier, chain_of(task_id, session_id)))
+        staged = self._first.get((identifier, chain_of(task_id, session_id)))
+        return stored or (staged[1] if staged is not None else None)
 
     def spread(self, identifier: str) -> int:
         """How many units hold an identifier, stored or staged."""

@@ -75,5 +75,5 @@ def test_the_pool_is_filled_with_the_newest_where_more_is_asked_for(make_view: M
     view = make_view([f"word {n}" for n in range(8)])
     query = IntentQuery(text="tea")
     pool = recall(query, view, view.lexical(analyze("tea")), None, LIMITS, at_least=4)
-    assert [view.ids[row] for row in pool.rows] == ["u8", "u7", "u6", "u5"]
+    assert [view.ids[row] for row in pool.rows] == ["u5", "u6", "u7", "u8"]
     assert pool.channels[6] == ["filler"]
