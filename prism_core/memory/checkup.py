@@ -19,7 +19,7 @@ def _check_scope(scope: Scope, ledger: Ledger, states: ScopeStates) -> list[Find
     state = states.get(scope)
     with state.lock:
         state.catch_up()
-        rows, edges, pending = len(state), state.graph.graph.number_of_edges(), len(state.vectors.pending)
+        rows, edges, pending = len(state), state.graph.links, len(state.vectors.pending)
         acyclic = state.graph.is_acyclic()
         held = state.vectors.indexed + state.vectors.tailing
     links = sum(stats.links.values())

@@ -30,15 +30,21 @@ class Reached:
 
 
 class ScopeGraph:
-    """Links between the units of one scope."""
+    """Links between the units of one scope.
+
+    Attributes:
+        graph: unit ids as nodes, a `Link` on every edge, keyed by relation.
+        links: number of edges; counting them is not cheap.
+    """
 
     def __init__(self) -> None:
         self.graph: nx.MultiDiGraph[str] = nx.MultiDiGraph()
+        self.links = 0
 
     @property
     def nbytes(self) -> int:
         """Estimated size in bytes."""
-        return int(BYTES_PER_NODE * self.graph.number_of_nodes() + BYTES_PER_EDGE * self.graph.number_of_edges())
+        return int(BYTES_PER_NODE * self.graph.number_of_nodes() + BYTES_PER_EDGE * self.links)
 
     def add_unit(self, unit_id: str) -> None:
         """Add a node; adding it again changes nothing."""
@@ -46,6 +52,7 @@ class ScopeGraph:
 
     def add_link(self, link: Link) -> None:
         """Add an edge, or replace the one of the same source, target and relation."""
+        self.links += not self.graph.has_edge(link.source, link.target, key=link.relation)
         self.graph.add_edge(link.source, link.target, key=link.relation, link=link)
 
     def check_acyclic(self, link: Link) -> None:

@@ -11,6 +11,10 @@ from prism_core.storage.state import ScopeState
 from prism_core.types import Scope
 
 
+MEASURED_EVERY = 1000
+"""Changes of a scope after which its size is estimated again."""
+
+
 class ScopeStates:
     """Keeps the states of the scopes in use within a number of bytes.
 
@@ -53,7 +57,7 @@ class ScopeStates:
     def _measure(self, scope: Scope, state: ScopeState) -> None:
         """Note the size of the state in use, and put out the least recently used ones while there is too much."""
         known = self._sizes.get(scope)
-        if known is not None and known[0] == state.position.seq:
+        if known is not None and state.position.seq < known[0] + MEASURED_EVERY:
             return
         self._total += (fresh := state.nbytes) - (known[1] if known else 0)
         self._sizes[scope] = (state.position.seq, fresh)
