@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from prism_core.changes import FloatArray
 from prism_core.context import ContextBuilder
@@ -18,11 +18,11 @@ from prism_core.errors import (
     ClosedError,
     EmbedderMismatchError,
     EmbeddingError,
-    InvalidEventError,
     QueryError,
     StoreNotFoundError,
 )
 from prism_core.memory import chains, selection
+from prism_core.memory.arguments import EventLike, checked_unit_id, parsed_events, parsed_query
 from prism_core.memory.checkup import check
 from prism_core.memory.parts import IN_MEMORY, GuardedIndex, IndexKind, Store, choose_index, new_id, now_utc
 from prism_core.memory.recorder import Recorder
@@ -35,19 +35,14 @@ from prism_core.storage.ledger import SqlLedger
 from prism_core.storage.state import ScopeState
 from prism_core.storage.states import ScopeStates
 from prism_core.text import O200kCounter
-from prism_core.types import Event, IntentQuery, MemoryUnit, Scope, scope_of
+from prism_core.types import IntentQuery, MemoryUnit, Scope, scope_of
 
 DEFAULT_K = 10
 CACHED_BYTES = 512 * 1024 * 1024
 META_EMBEDDER = "embedder"
 LEASED = 256
-SHOWN = 80
-LONGEST_QUESTION = 20_000
 EMBEDDED_PER_SEARCH = 16
 LEASE_SECONDS = 60.0
-
-EventLike = Event | Mapping[str, Any] | str
-"""An event, its fields as a mapping, or the text of a user's message."""
 
 
 class PrismMemory:
@@ -170,7 +165,7 @@ class PrismMemory:
             InvalidEventError: if an event cannot be stored as given; nothing is stored.
             LedgerError: if the database refused; nothing is stored.
         """
-        checked, parsed = self._enter("write", scope), _events(events)
+        checked, parsed = self._enter("write", scope), parsed_events(events)
         if not parsed:
             return []
         return self._recorder.record(checked, parsed, [self._new_id() for _ in parsed])
@@ -181,7 +176,7 @@ class PrismMemory:
         Returns:
             Receipts of status `accepted`; ask for their completion with `receipt`.
         """
-        checked, parsed = self._enter("accept", scope), _events(events)
+        checked, parsed = self._enter("accept", scope), parsed_events(events)
         return self._ledger.accept(checked, parsed, received_at=self._clock())
 
     def drain(self, *, scope: object) -> list[Receipt]:
@@ -232,7 +227,7 @@ class PrismMemory:
         checked = self._enter("search", scope)
         if k is not None:
             selection.check_k(k)
-        planned = _query(query, active, task_id, session_id)
+        planned = parsed_query(query, active, task_id, session_id)
         if budget is not None:
             return self._within(checked, planned, budget, k).retrieval
         limit = DEFAULT_K if k is None else k
@@ -255,7 +250,7 @@ class PrismMemory:
         The arguments and errors are those of `search`; the text is empty when nothing is worth its tokens.
         """
         checked = self._enter("context", scope)
-        return self._within(checked, _query(query, active, task_id, session_id), budget, None)
+        return self._within(checked, parsed_query(query, active, task_id, session_id), budget, None)
 
     def get(self, unit_id: str, *, scope: object) -> MemoryUnit:
         """One unit.
@@ -263,7 +258,7 @@ class PrismMemory:
         Raises:
             UnknownUnitError: if the scope has none of this id.
         """
-        return self._ledger.units(self._enter("get", scope), [_unit_id(unit_id)])[0]
+        return self._ledger.units(self._enter("get", scope), [checked_unit_id(unit_id)])[0]
 
     def why(self, unit_id: str, *, scope: object, depth: int = 4, limit: int = 50) -> Chain:
         """How a unit came about: what it required, what caused it, what it superseded.
@@ -279,13 +274,13 @@ class PrismMemory:
         """
         state = self._ready(self._enter("why", scope))
         with state.lock:
-            return chains.why(state, self._ledger, _unit_id(unit_id), depth=depth, limit=limit)
+            return chains.why(state, self._ledger, checked_unit_id(unit_id), depth=depth, limit=limit)
 
     def impact(self, unit_id: str, *, scope: object, depth: int = 4, limit: int = 50) -> Chain:
         """What a unit led to; arguments and errors are those of `why`."""
         state = self._ready(self._enter("impact", scope))
         with state.lock:
-            return chains.impact(state, self._ledger, _unit_id(unit_id), depth=depth, limit=limit)
+            return chains.impact(state, self._ledger, checked_unit_id(unit_id), depth=depth, limit=limit)
 
     def failure_path(
         self,
@@ -320,7 +315,7 @@ class PrismMemory:
             UnknownUnitError: if the scope has none of this id.
         """
         checked = self._enter("history", scope)
-        self._ledger.units(checked, [_unit_id(unit_id)])
+        self._ledger.units(checked, [checked_unit_id(unit_id)])
         return self._ledger.log(checked, unit_id=unit_id)
 
     # -- maintenance -------------------------------------------------------------------------------------------------
@@ -475,39 +470,3 @@ def _cached(embedder: Embedder | None) -> Embedder | None:
     if embedder is None or isinstance(embedder, CachedEmbedder):
         return embedder
     return CachedEmbedder(embedder)
-
-
-def _events(events: Iterable[EventLike]) -> list[Event]:
-    if isinstance(events, str | bytes | Mapping | Event) or not isinstance(events, Iterable):
-        raise InvalidEventError("events", _shown(events), "pass a list of events; for a single one use write()")
-    return [Event.parse({"observation": event} if isinstance(event, str) else event) for event in events]
-
-
-def _query(query: object, active: object, task_id: object, session_id: object) -> IntentQuery:
-    if not isinstance(query, str | IntentQuery):
-        raise QueryError("query", _shown(query), "ask with a string or an IntentQuery")
-    given = {"active": active, "task_id": task_id, "session_id": session_id}
-    fields = {name: value for name, value in given.items() if value not in (None, (), [])}
-    base = {"text": query} if isinstance(query, str) else query.model_dump()
-    try:
-        planned = IntentQuery.model_validate({**base, **fields})
-    except ValueError as error:
-        field, value = next(iter(fields.items()), ("query", query))
-        raise QueryError(field, _shown(value), str(error).split("\n")[2].strip()) from None
-    if len(planned.text) > LONGEST_QUESTION:
-        shown = f"{planned.text[:40]}... ({len(planned.text)} characters)"
-        raise QueryError("text", shown, f"ask in at most {LONGEST_QUESTION} characters")
-    if not planned.text.strip() and not planned.active:
-        raise QueryError("text", planned.text, "ask something, or pass the active units")
-    return planned
-
-
-def _unit_id(value: object) -> str:
-    if not isinstance(value, str):
-        raise QueryError("unit_id", _shown(value), "pass the id of a unit, a string")
-    return value
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."

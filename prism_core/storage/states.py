@@ -10,7 +10,6 @@ from prism_core.storage.dense import IndexChoice, VectorProjection
 from prism_core.storage.state import ScopeState
 from prism_core.types import Scope
 
-
 MEASURED_EVERY = 1000
 """Changes of a scope after which its size is estimated again."""
 
