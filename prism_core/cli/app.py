@@ -167,6 +167,9 @@ def eval_qa(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Evidence-QA rows, one a line.")],
     systems: Systems = None,
     one_scope: Annotated[bool, typer.Option("--one-scope", help="Put all rows into one scope.")] = False,
+    distractors: Annotated[
+        int, typer.Option("--distractors", min=0, help="Add this many units of unrelated prose to every scope.")
+    ] = 0,
     jobs: Jobs = 1,
     limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Ask only the first questions.")] = None,
     json: JsonFile = None,
@@ -176,7 +179,9 @@ def eval_qa(
     from prism_core.cli import measuring
 
     output = measuring.Output(json, raw)
-    measuring.eval_qa(file, systems=systems, one_scope=one_scope, jobs=jobs, limit=limit, output=output)
+    measuring.eval_qa(
+        file, systems=systems, one_scope=one_scope, distractors=distractors, jobs=jobs, limit=limit, output=output
+    )
 
 
 @evaluate.command("traces")

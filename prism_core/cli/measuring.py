@@ -39,10 +39,22 @@ class Output:
     raw: Path | None = None
 
 
-def eval_qa(file: Path, *, systems: str | None, one_scope: bool, jobs: int, limit: int | None, output: Output) -> None:
+def eval_qa(
+    file: Path,
+    *,
+    systems: str | None,
+    one_scope: bool,
+    distractors: int,
+    jobs: int,
+    limit: int | None,
+    output: Output,
+) -> None:
     """Measure evidence recall and print the tables."""
     names = _names(systems) or tuple(qa_evaluation.SYSTEMS)
-    _report(lambda: run_qa(file, systems=names, one_scope=one_scope, jobs=jobs, limit=limit), output)
+    _report(
+        lambda: run_qa(file, systems=names, one_scope=one_scope, distractors=distractors, jobs=jobs, limit=limit),
+        output,
+    )
 
 
 def eval_traces(

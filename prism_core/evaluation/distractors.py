@@ -1,8 +1,8 @@
 """Units that have nothing to do with any question: prose from the documentation of the installed packages.
 
 Each is 20 to 60 words of whole sentences, drawn by a fixed seed from the docstrings and descriptions of the packages
-and of Python itself. What they are depends on what is installed; the same environment gives the same texts. Texts and
-vectors are cached in the user's cache folder and are never part of the project.
+and of Python itself. What they are depends on what is installed; the same environment gives the same texts. The
+texts are cached in the user's cache folder and are never part of the project.
 """
 
 from __future__ import annotations
@@ -13,18 +13,17 @@ import os
 import random
 import re
 import sysconfig
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import distributions
 from pathlib import Path
 
-import numpy as np
-
-from prism_core.changes import FloatArray
 from prism_core.errors import DatasetError
-from prism_core.protocols import Embedder
+from prism_core.evaluation.datasets import Item
+from prism_core.types import Event
 
 WORDS = range(20, 61)
 SEED = 20260530
+SESSION = 40
 LARGEST_SOURCE = 400_000
 SENTENCE_WORDS = range(5, 41)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
@@ -43,7 +42,19 @@ def distractors(count: int) -> list[str]:
     cached = _cache_folder() / f"distractors-{SEED}-{count}.jsonl"
     if cached.exists():
         return [json.loads(line) for line in cached.read_text(encoding="utf-8").splitlines()]
-    sentences = sorted(set(_sentences()))
+    units = drawn(count, _documentation())
+    cached.parent.mkdir(parents=True, exist_ok=True)
+    cached.write_text("".join(json.dumps(text) + "\n" for text in units), encoding="utf-8")
+    return units
+
+
+def drawn(count: int, documentation: Iterable[str]) -> list[str]:
+    """Distinct units of whole sentences, by a fixed seed.
+
+    Raises:
+        DatasetError: if the documentation holds no prose.
+    """
+    sentences = sorted(set(_sentences(documentation)))
     if not sentences:
         raise DatasetError("installed packages", 0, "hold no documentation to draw distractors from")
     draw, units = random.Random(SEED), dict[str, None]()
@@ -51,8 +62,6 @@ def distractors(count: int) -> list[str]:
         unit = _unit(sentences, draw)
         if len(unit.split()) in WORDS:
             units[unit] = None
-    cached.parent.mkdir(parents=True, exist_ok=True)
-    cached.write_text("".join(json.dumps(text) + "\n" for text in units), encoding="utf-8")
     return list(units)
 
 
@@ -63,23 +72,25 @@ def _unit(sentences: Sequence[str], draw: random.Random) -> str:
     return " ".join(words)
 
 
-def distractor_vectors(texts: Sequence[str], embedder: Embedder) -> FloatArray:
-    """Their embeddings, shape (n, d), from the cache where they were computed before."""
-    name = re.sub(r"\W+", "-", embedder.id)
-    cached = _cache_folder() / f"distractors-{SEED}-{len(texts)}-{name}.npy"
-    if cached.exists():
-        return np.asarray(np.load(cached), dtype=np.float32)
-    vectors = embedder.embed_documents(texts)
-    np.save(cached, vectors)
-    return vectors
+def distractor_items(count: int) -> tuple[Item, ...]:
+    """The same as items to be added to a system, forty to a session.
+
+    Raises:
+        DatasetError: if the installed packages hold no prose.
+    """
+    events = (
+        Event(observation=text, session_id=f"distractors {number // SESSION}")
+        for number, text in enumerate(distractors(count))
+    )
+    return tuple(Item(f"distractor {number}", (event,), event) for number, event in enumerate(events))
 
 
 def _cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "prism-memory"
 
 
-def _sentences() -> Iterator[str]:
-    for text in _documentation():
+def _sentences(documentation: Iterable[str]) -> Iterator[str]:
+    for text in documentation:
         for paragraph in re.split(r"\n\s*\n", text):
             for sentence in _SENTENCE_END.split(" ".join(paragraph.split())):
                 if (

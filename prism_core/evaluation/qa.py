@@ -13,6 +13,7 @@ from prism_core.evaluation.ablations import NOTES, REORDERS, reordered
 from prism_core.evaluation.baselines import Baseline, Shelf
 from prism_core.evaluation.bootstrap import intervals
 from prism_core.evaluation.datasets import QARow, Question, load_qa
+from prism_core.evaluation.distractors import distractor_items
 from prism_core.evaluation.metrics import all_at, recall_at, reciprocal_rank, share
 from prism_core.evaluation.outcomes import Outcome
 from prism_core.evaluation.parallel import run_tasks
@@ -84,6 +85,7 @@ def run_qa(
     *,
     systems: Sequence[str] = tuple(SYSTEMS),
     one_scope: bool = False,
+    distractors: int = 0,
     jobs: int = 1,
     limit: int | None = None,
 ) -> Report:
@@ -93,6 +95,7 @@ def run_qa(
         path: the file.
         systems: names from `known`.
         one_scope: put all rows into one store instead of one each.
+        distractors: units of unrelated prose to put into every store besides.
         jobs: processes; each takes a row at a time.
         limit: ask only the first questions of the file.
 
@@ -102,6 +105,9 @@ def run_qa(
     """
     names = choose(systems, known())
     rows = limited(load_qa(path, one_scope=one_scope), limit)
+    if distractors:
+        unrelated = distractor_items(distractors)
+        rows = [replace(row, items=(*row.items, *unrelated)) for row in rows]
     tasks = [partial(evaluate_row, row, names) for row in rows]
     outcomes = run_tasks(tasks, jobs=jobs, title="asking")
     notes = [f"{len(rows)} stores, {sum(len(row.items) for row in rows)} units"]
