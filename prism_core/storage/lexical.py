@@ -106,20 +106,6 @@ class LexicalIndex:
             self._clear(row)
             self._add(row, terms)
 
-    def extend(self, row: int, terms: Sequence[str]) -> None:
-        """Append a row, or add terms to an existing one.
-
-        Args:
-            row: at most `len(self)`.
-            terms: further terms with repetitions; may be empty.
-
-        Raises:
-            IndexError: if `row` is negative or beyond the end.
-        """
-        with self._lock:
-            self._require(row)
-            self._add(row, terms)
-
     def scores(self, terms: Sequence[str]) -> FloatArray:
         """BM25 of every row.
 

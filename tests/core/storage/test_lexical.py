@@ -21,7 +21,7 @@ UNITS = [
 ]
 
 terms = st.lists(st.sampled_from(["a", "b", "c", "d", "e"]), max_size=8)
-operations = st.lists(st.tuples(st.sampled_from(["put", "extend"]), st.integers(0, 5), terms), max_size=25)
+operations = st.lists(st.tuples(st.integers(0, 5), terms), max_size=25)
 
 
 def indexed(units: Sequence[Sequence[str]], k1: float = 0.9, b: float = 0.4) -> LexicalIndex:
@@ -79,20 +79,16 @@ def test_scores_equal_bm25s() -> None:
 
 @given(operations, terms)
 def test_any_sequence_of_writes_scores_like_an_index_built_afresh(
-    writes: list[tuple[str, int, list[str]]], query: list[str]
+    writes: list[tuple[int, list[str]]], query: list[str]
 ) -> None:
     index = LexicalIndex()
     units: list[list[str]] = []
-    for verb, place, words in writes:
+    for place, words in writes:
         row = min(place, len(units))
         if row == len(units):
             units.append([])
-        if verb == "put":
-            index.put(row, words)
-            units[row] = list(words)
-        else:
-            index.extend(row, words)
-            units[row] = units[row] + words
+        index.put(row, words)
+        units[row] = list(words)
     assert len(index) == len(units)
     np.testing.assert_allclose(index.scores(query), plain_bm25(units, query), rtol=1e-5, atol=1e-6)
     assert [index.document_frequency(term) for term in "abcde"] == [sum(t in u for u in units) for t in "abcde"]
@@ -117,11 +113,13 @@ def test_replacing_a_row_forgets_its_old_terms() -> None:
     assert len(index) == len(UNITS)
 
 
-def test_extending_a_row_keeps_its_old_terms() -> None:
-    index = indexed([["a"], ["b"]])
-    index.extend(0, ["b", "a"])
-    index.extend(2, ["c"])
-    np.testing.assert_allclose(index.scores(["a", "b"]), plain_bm25([["a", "b", "a"], ["b"], ["c"]], ["a", "b"]), 1e-5)
+@given(st.lists(st.tuples(st.integers(-1, 2), terms), max_size=12), terms)
+def test_groups_score_as_one_document_each(rows: list[tuple[int, list[str]]], query: list[str]) -> None:
+    groups = np.array([group for group, _ in rows], dtype=np.intp)
+    documents = [[word for group, words in rows if group == number for word in words] for number in range(3)]
+    expected = plain_bm25(documents, query) if any(documents) else [0.0] * 3
+    found = indexed([words for _, words in rows]).group_scores(query, groups, 3)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("row", [-1, 1, 7])
@@ -129,8 +127,6 @@ def test_a_row_beyond_the_end_is_refused_and_changes_nothing(row: int) -> None:
     index = LexicalIndex()
     with pytest.raises(IndexError, match="one after the other"):
         index.put(row, ["a"])
-    with pytest.raises(IndexError, match="one after the other"):
-        index.extend(row, ["a"])
     assert len(index) == 0
 
 
