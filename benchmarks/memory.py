@@ -24,6 +24,7 @@ from prism_core.changes import FloatArray
 
 DIMENSION = 384
 WORDS = 5000
+SYLLABLES = ("ba", "ce", "di", "fo", "gu", "ka", "le", "mi", "no", "ru")
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -44,10 +45,15 @@ class Synthetic:
 
 
 def texts(count: int, words: tuple[int, int], seed: int) -> list[str]:
-    """Texts of words drawn by Zipf's law."""
+    """Texts of made-up words drawn by Zipf's law; words of letters, since every code of figures is indexed apart."""
     random = np.random.default_rng(seed)
     sizes = random.integers(*words, size=count)
-    return [" ".join(f"w{word % WORDS}" for word in random.zipf(1.3, size)) for size in sizes]
+    return [" ".join(spelled(int(word) % WORDS) for word in random.zipf(1.3, size)) for size in sizes]
+
+
+def spelled(number: int) -> str:
+    """A number as a pronounceable word: every figure a syllable."""
+    return "".join(SYLLABLES[int(figure)] for figure in str(number))
 
 
 def events(count: int, seed: int) -> list[Event]:
@@ -81,7 +87,7 @@ def writes(folder: Path, units: int, calls: int) -> str:
     with PrismMemory.open(folder / f"write-{units}", embedder=None) as memory:
         stored = events(units + calls, seed=1)
         memory.write_many(stored[:units], scope="bench")
-        memory.search("w1", scope="bench")
+        memory.search(spelled(1), scope="bench")
         return percentiles(
             [
                 timed(lambda event=event: memory.write(event, scope="bench"), time.process_time)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from datetime import date, datetime, timedelta
+from functools import lru_cache
 
 from prism_core.text.dates import CalendarDate
 
@@ -60,6 +61,7 @@ _RELATIVE = re.compile(
     r"|(?P<mside>上|这|本|下)个?月|(?P<yword>前年|去年|今年|明年|后年)",
     re.IGNORECASE,
 )
+_HINTS = ("day", "week", "month", "year", "night", "morrow", "morning", "afternoon", "evening", *_WEEKDAYS)
 _OTHER_TIMES = re.compile(
     r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|morning|evening|noon|midnight|summer|winter|spring|autumn|"
     r"christmas|easter|\d{1,2}(?::\d\d)?\s?[ap]\.?m|\d{1,2}:\d\d|(?:19|20)\d\d|january|february|march|april|june|july|"
@@ -84,7 +86,9 @@ def asks_time(text: str) -> bool:
 
 def holds_time(text: str) -> bool:
     """Whether a text says when something happens or how long it takes."""
-    return _RELATIVE.search(text) is not None or _OTHER_TIMES.search(text) is not None
+    if _may_be_relative(text) and _RELATIVE.search(text) is not None:
+        return True
+    return _OTHER_TIMES.search(text) is not None
 
 
 def relative_dates(text: str, moment: datetime) -> list[CalendarDate]:
@@ -100,9 +104,24 @@ def relative_dates(text: str, moment: datetime) -> list[CalendarDate]:
     >>> relative_dates("We met yesterday and again last week", datetime(2023, 5, 8))
     [CalendarDate(year=2023, month=5, day=7), CalendarDate(year=2023, month=5, day=None)]
     """
-    today = moment.date()
+    return list(_dates_from(text, moment.date()))
+
+
+@lru_cache(maxsize=256)
+def _dates_from(text: str, today: date) -> tuple[CalendarDate, ...]:
+    # A write asks twice: for the unit's entities, and for the index.
+    if not _may_be_relative(text):
+        return ()
     found = (value for match in _RELATIVE.finditer(text) for value in _resolved(match.groupdict(), today))
-    return list(dict.fromkeys(found))
+    return tuple(dict.fromkeys(found))
+
+
+def _may_be_relative(text: str) -> bool:
+    """Whether one of the words that every relative expression has is in the text; the pattern is slow, this is not."""
+    if not text.isascii():
+        return True
+    lowered = text.lower()
+    return any(hint in lowered for hint in _HINTS)
 
 
 def _resolved(part: dict[str, str | None], today: date) -> Iterator[CalendarDate]:
