@@ -1,6 +1,6 @@
 """The weight table: how much every signal counts, by objective.
 
-Chosen on five long conversations (LoCoMo) and fifty airline tasks (tau-bench), and kept to round figures: weights
+Chosen on five long conversations (LoCoMo) and twenty-five airline tasks (tau-bench), and kept to round figures: weights
 fitted more closely gain nothing on conversations left out of the fit.
 """
 
