@@ -17,6 +17,7 @@ from prism_core.evaluation.systems import Pool, Ranking
 from prism_core.evaluation.workbench import Show
 from prism_core.retrieve.pareto import best_first, crowding_distance, dominance_fronts
 from prism_core.retrieve.signals import recency
+from prism_core.retrieve.weights import CONVERSATION, MID_TASK
 
 RRF_K = 60
 MMR_LAMBDA = 0.7
@@ -107,11 +108,17 @@ NOTES = {
 
 def _literal_fronts(ranking: Ranking, pool: Pool) -> tuple[Scores, Scores]:
     """Objectives, shape (p, 3), and the front of every candidate, shape (p,)."""
-    relevance = np.array([candidate.objectives.get("relevance", 0.0) for candidate in pool.candidates])
     newness = recency(np.array([unit.event_time.timestamp() for unit in ranking.units])).astype(np.float64)
     # Where nothing is being worked on, nothing is coherent with it.
-    objectives = np.stack([_spread(relevance), newness, _spread(pool.signal("coherence"))], axis=1)
+    objectives = np.stack([_spread(_relevance(pool)), newness, _spread(pool.signal("coherence"))], axis=1)
     return objectives, dominance_fronts(objectives).astype(np.float64)
+
+
+def _relevance(pool: Pool) -> Scores:
+    """What the memory's own tables make of words and meaning, whatever the objectives they are grouped into."""
+    table = MID_TASK if "relevance" in pool.candidates[0].objectives else CONVERSATION
+    weights = [pair for group in ("relevance", "lexical", "dense") for pair in table.get(group, {}).items()]
+    return np.asarray(sum(weight * pool.signal(name) for name, weight in weights), dtype=np.float64)
 
 
 def _descending(*keys: Scores) -> IntArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from typing import Protocol
 
 import numpy as np
@@ -152,6 +152,21 @@ class ScopeView(Protocol):
 
     def expected_arguments(self, action_type: str) -> Mapping[str, float]:
         """Mean number of identifiers per call of an action, by form, as far as the scope's calls tell."""
+        ...
+
+    def identifier_kinds(self, rows: Sequence[int]) -> Mapping[int, Set[str]]:
+        """The kinds of units among these rows that hold each of their identifiers.
+
+        A kind is an action type, or who speaks; units whose action took the identifier are a kind of their own.
+        """
+        ...
+
+    def argument_lifts(self, action_type: str) -> Mapping[tuple[str, str], float]:
+        """How much more often than usual calls of an action take an identifier, by its form and the kind of its holder.
+
+        1 is as often as others of its form; forms are those of `expected_arguments`, else rough ones. Pairs that no
+        call was offered are left out.
+        """
         ...
 
     def identifier_spread(self, identifier: int) -> tuple[int, IntArray]:

@@ -31,6 +31,7 @@ class SupplyWeights:
         said: added for an identifier that a message names, not only a tool's output.
         repeated: times the logarithm of the number of units that hold it.
         used: added for one that an earlier action took as an argument.
+        origin: exponent of how much more often than usual earlier calls took it from units like those that hold it.
         linked: times the share of identifiers already in view among those of the richest unit that holds it.
         spent: factor for one that an earlier call of the same action took.
         fading: loss per unit of the chain since it last came up.
@@ -45,6 +46,7 @@ class SupplyWeights:
     said: float = 1.5
     repeated: float = 0.5
     used: float = 0.5
+    origin: float = 0.5
     linked: float = 1.0
     spent: float = 0.5
     fading: float = 0.04
@@ -91,6 +93,8 @@ def _chances(
     expected = view.expected_arguments(action_type)
     salience = _salience(view, rows, holders, active, action_type, weights)
     forms = {number: _form(view.identifier_forms(number), expected) for number in salience}
+    for number, lift in _origin_lifts(view, rows, forms, action_type).items():
+        salience[number] *= lift**weights.origin
     totals: dict[str, float] = defaultdict(float)
     for number, weight in salience.items():
         totals[forms[number]] += weight
@@ -142,6 +146,15 @@ def _salience(
         * exp(-weights.fading * (len(rows) - last[number]))
         * (weights.spent if number in spent else 1.0)
         for number, count in held.items()
+    }
+
+
+def _origin_lifts(view: ScopeView, rows: Sequence[int], forms: Mapping[int, str], action_type: str) -> dict[int, float]:
+    """How much more often than usual an identifier is taken from units like those that hold it, the best of them."""
+    lifts = view.argument_lifts(action_type)
+    return {
+        number: max(lifts.get((forms[number], kind), 1.0) for kind in kinds)
+        for number, kinds in view.identifier_kinds(rows).items()
     }
 
 

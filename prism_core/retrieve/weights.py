@@ -12,16 +12,8 @@ Weights = Mapping[str, Mapping[str, float]]
 """Weight of every signal, grouped by objective."""
 
 CONVERSATION: Weights = {
-    "relevance": {
-        "lexical": 1.0,
-        "dense": 0.6,
-        "dense lead": 0.3,
-        "entity": 0.1,
-        "intent": 0.01,
-        "date": 1.1,
-        "time": 0.1,
-        "time asked for": 0.4,
-    },
+    "lexical": {"lexical": 1.0, "entity": 0.1, "date": 1.1, "time": 0.1, "time asked for": 0.4},
+    "dense": {"dense": 0.6, "dense lead": 0.3, "intent": 0.01},
     "context": {
         "lexical before": 0.1,
         "lexical after": 0.1,

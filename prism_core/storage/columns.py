@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,10 @@ _TYPES: dict[str, type] = {
     "step": np.bool_,
     "failed": np.bool_,
 }
+
+
+ChainNumber = tuple[Literal["task", "session"], int]
+"""A task or a session by its number; a session of number -1 is none."""
 
 
 class Names:
@@ -163,6 +167,22 @@ class UnitColumns:
         """Rows of the task or session of a number in the order of time; none for -1."""
         order, number = (self._session_order, session) if task is None else (self._task_order, task)
         return order[number].rows() if number is not None and number >= 0 else np.empty(0, dtype=np.intp)
+
+    def chain(self, row: int) -> ChainNumber:
+        """The task a row is in, else its session, by number."""
+        task = int(self.task[row])
+        return ("task", task) if task >= 0 else ("session", int(self.session[row]))
+
+    def chain_rows(self, chain: ChainNumber) -> IntArray:
+        """Rows of a chain in the order of time; none for those without task and session."""
+        kind, number = chain
+        return self.numbered_rows(task=number) if kind == "task" else self.numbered_rows(session=number)
+
+    def ends_chain(self, row: int) -> bool:
+        """Whether a row is the latest of its chain, or in none."""
+        kind, number = self.chain(row)
+        order = self._task_order if kind == "task" else self._session_order
+        return number < 0 or order[number].last == row
 
     def last_in_session(self, session_id: str) -> int:
         """The latest row of a session, -1 without one."""

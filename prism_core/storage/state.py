@@ -7,7 +7,7 @@ time; a new one applies the delta from seq 0.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from threading import RLock
 
 import numpy as np
@@ -22,10 +22,14 @@ from prism_core.storage.graph import ScopeGraph
 from prism_core.storage.identifiers import IdentifierIndex
 from prism_core.storage.keys import KeyIndex
 from prism_core.storage.lexical import LexicalIndex
+from prism_core.storage.origins import MOST_CALLS, ArgumentOrigins, Offers, Origin, lifts
 from prism_core.text import analyze, date_terms, identifiers, normalize, relative_dates
 from prism_core.types import MemoryUnit, Outcome, Relation, Scope
 
 BYTES_PER_UNIT = 600
+
+LONGEST_CHAIN = 150
+"""Units before a call that it can have taken its arguments from."""
 
 
 class ScopeState:
@@ -47,7 +51,7 @@ class ScopeState:
         self._lexical = LexicalIndex()
         self._identifiers = IdentifierIndex()
         self._profiles = ArgumentProfiles()
-        self._arguments: dict[int, tuple[int, ...]] = {}
+        self._origins = ArgumentOrigins(self._identifiers)
         self._ids: list[str] = []
         self._row_of: dict[str, int] = {}
         self._entities = KeyIndex()
@@ -90,6 +94,7 @@ class ScopeState:
             self._place(unit, row, chain)
         else:
             self.columns.update(row, unit, tokens, len(terms))
+            self._origins.forget(self.columns.chain(row))
         self._lexical.put(row, terms + date_terms(unit.event_time))
         self._entities.put(row, map(normalize, unit.entities))
         self._labels.put(row, unit.intent_tags)
@@ -100,12 +105,14 @@ class ScopeState:
     def _place(self, unit: MemoryUnit, row: int, chain: str) -> None:
         if unit.action_type:
             self._actions[unit.action_type].append(row)
+        if not self.columns.ends_chain(row):
+            self._origins.forget(self.columns.chain(row))
+        values = identifiers(unit.action) if unit.action is not None else []
+        self._origins.put(row, unit.action_type or unit.source, self._identifiers.numbers(values))
         if unit.step_id is not None:
             self._steps[unit.task_id, unit.step_id] = unit.id
         if unit.action is not None:
             self._took[unit.task_id, unit.action] = unit.id
-            values = identifiers(unit.action)
-            self._arguments[row] = self._identifiers.numbers(values)
             self._profiles.add(unit.action_type or "", values, chain)
 
     def _await_reply(self, unit: MemoryUnit) -> None:
@@ -228,11 +235,20 @@ class ScopeState:
 
     def arguments(self, row: int) -> Sequence[int]:
         """Numbers of the identifiers that a row's action took as arguments."""
-        return self._arguments.get(row, ())
+        return self._origins.arguments(row)
+
+    def identifier_kinds(self, rows: Sequence[int]) -> Mapping[int, Set[str]]:
+        """The kinds of units among these rows that hold each of their identifiers."""
+        return self._origins.kinds(rows)
 
     def expected_arguments(self, action_type: str) -> Mapping[str, float]:
         """Mean number of identifiers per call of an action, by form."""
         return self._profiles.expected(action_type)
+
+    def argument_lifts(self, action_type: str) -> Mapping[Origin, float]:
+        """How much more often than usual calls of an action take an identifier of a form from a kind of unit."""
+        calls = self._actions.get(action_type, ())[-MOST_CALLS:]
+        return lifts([self._offers(call) for call in calls], self.expected_arguments(action_type))
 
     def identifier_spread(self, identifier: int) -> tuple[int, IntArray]:
         """In how many chains an identifier occurs, and the rows that hold it."""
@@ -297,6 +313,12 @@ class ScopeState:
     def spread(self, identifier: str) -> int:
         """How many units hold an identifier."""
         return len(self._identifiers.rows(identifier))
+
+    def _offers(self, call: int) -> Offers:
+        chain = self.columns.chain(call)
+        rows = self.columns.chain_rows(chain).tolist()
+        place = rows.index(call) if rows else 0
+        return self._origins.offers(call, chain, rows[max(0, place - LONGEST_CHAIN) : place])
 
     def _id(self, row: int) -> str | None:
         return self._ids[row] if row >= 0 else None
