@@ -58,8 +58,8 @@ class Report:
     def as_dict(self) -> dict[str, object]:
         """The report as plain values.
 
-        `{"file": ..., "systems": {name: {"overall", "by_category", "latency_ms"}}}`, `intervals` where they are
-        known, and `parts`, each in the same form, where there are some.
+        `{"file": ..., "systems": {name: {"overall", "by_category", "latency_ms"}}}`, and where there are some
+        `intervals`, `notes`, and `parts`, each in the same form.
         """
         systems = {
             name: {
@@ -71,7 +71,8 @@ class Report:
         }
         trust = {"intervals": self.intervals.as_dict()} if self.intervals is not None else {}
         parts = {"parts": {name: part.as_dict() for name, part in self.parts.items()}} if self.parts else {}
-        return {"file": self.file, "systems": systems, **trust, **parts}
+        notes = {"notes": list(self.notes)} if self.notes else {}
+        return {"file": self.file, "systems": systems, **trust, **notes, **parts}
 
     def to_json(self) -> str:
         """`as_dict` as JSON text."""

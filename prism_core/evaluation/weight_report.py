@@ -68,7 +68,7 @@ class WeightReport(Report):
             }
             for each in self.worth
         ]
-        return {**Report.as_dict(self), "weights": weights, "notes": list(self.notes)}
+        return {**Report.as_dict(self), "weights": weights}
 
     def print(self, console: Console) -> None:
         """Show the table against its fits, on all questions and by file, and then every signal."""
