@@ -41,11 +41,13 @@ def measure(
             elif suite.kind == "peers" and all(tool.missing() for tool in PEERS.values()):
                 raise MeasureError("no other tool is installed: pip install '.[peers]'")
             else:
-                console.print(f"{suite.name}: {measuring.command(suite)}", markup=False, highlight=False)
+                console.print(
+                    f"{suite.name}: {measuring.command(suite)}", markup=False, highlight=False, soft_wrap=True
+                )
                 state = f"{measuring.measure(suite)['seconds']} s"
         except MeasureError as error:
             state = failed[suite.name] = str(error)
-        console.print(f"{suite.name}: {state}", markup=False, highlight=False)
+        console.print(f"{suite.name}: {state}", markup=False, highlight=False, soft_wrap=True)
     return failed
 
 
