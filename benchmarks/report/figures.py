@@ -31,6 +31,8 @@ _STYLE: dict[Any, Any] = {
 }
 _MARKS = ("o", "s", "^", "D", "v", "P", "X")
 _OWN_COLOUR = "#c1272d"
+# Tableau's ten without the red.
+_COLOURS = ("#1f77b4", "#ff7f0e", "#2ca02c", "#9467bd", "#8c564b", "#e377c2", "#7f7f7f", "#bcbd22", "#17becf")
 _LAST_FRONT = 6
 
 Curves = Mapping[str, Sequence[float]]
@@ -92,8 +94,8 @@ def _line(name: str, number: int) -> dict[str, Any]:
         return {"color": _OWN_COLOUR, "linewidth": 2.6, "marker": "o", "zorder": 5}
     if name == "oracle":
         return {"color": "k", "linestyle": "--", "marker": ""}
-    colour = mpl.colormaps["tab10" if number < 10 else "Dark2"](number % 10 if number < 10 else number % 8)
-    return {"color": colour, "marker": _MARKS[number % len(_MARKS)], "linestyle": "-" if number < 10 else ":"}
+    colour, rounds = _COLOURS[number % len(_COLOURS)], number // len(_COLOURS)
+    return {"color": colour, "marker": _MARKS[number % len(_MARKS)], "linestyle": ("-", ":", "-.")[rounds % 3]}
 
 
 @contextmanager

@@ -12,7 +12,6 @@ from prism_core.evaluation.report import Report, print_table, span
 SHIPPED, REFITTED = "shipped", "refitted"
 COLUMNS = {"R@5": "R@5", "R@10": "R@10", "500t": "recall@500t"}
 """Keys by column."""
-_NO_CHANGE = (0.0, 0.0, 0.0)
 
 
 def without(signal: str) -> str:
@@ -98,7 +97,7 @@ class WeightReport(Report):
         rows: dict[str, Mapping[str, float | str]] = {}
         for each in self.worth:
             removed = self.removed(each.signal)
-            changes = {key: _change(removed.get(key, _NO_CHANGE)) for key in COLUMNS.values()}
+            changes = {key: _change(removed[key]) for key in COLUMNS.values() if key in removed}
             rows[each.signal] = {name: getattr(each, name) for name in plain} | changes
         return {name: name for name in plain} | {f"{title} without": key for title, key in COLUMNS.items()}, rows
 

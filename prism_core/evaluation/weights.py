@@ -77,13 +77,13 @@ def run_weights(paths: Sequence[str | Path], *, pull: float = PULL, limit: int |
         limit: ask only the first questions of every file.
 
     Raises:
-        DatasetError: if a file cannot be read, or there are fewer than two rows with evidence to leave one out.
+        DatasetError: if a file cannot be read, or there are fewer than two rows, of which one is left out.
     """
     rows = [(path, row) for path in paths for row in limited(load_qa(path), limit)]
+    if len(rows) < 2:
+        raise DatasetError(str(paths[0]), len(rows), "another row is needed, to fit on one and look at the other")
     asked = run_tasks([partial(weighables, path, row) for path, row in rows], jobs=1, title="asking")
     shipped, fitted = shipped_weights(asked), fits(asked, pull)
-    if len(fitted) < 2:
-        raise DatasetError(str(paths[0]), 1, "two rows with evidence are needed, to fit on one and look at the other")
     outcomes = run_tasks([partial(_weigh, each, fitted[each.row]) for each in asked], jobs=1, title="weighing")
     systems = [SHIPPED, REFITTED, *map(without, shipped)]
     return WeightReport(
@@ -141,8 +141,8 @@ def fits(asked: Sequence[Weighable], pull: float = PULL) -> dict[str, dict[str, 
     found: dict[str, dict[str, float]] = {}
     for left_out in dict.fromkeys(each.row for each in asked):
         others = [choice for row, choice in choices if row != left_out]
-        if others:
-            found[left_out] = dict(zip(names, refitted(others, shipped, pull).tolist(), strict=True))
+        weights = refitted(others, shipped, pull) if others else shipped
+        found[left_out] = dict(zip(names, weights.tolist(), strict=True))
     return found
 
 

@@ -88,5 +88,5 @@ def test_it_can_be_read_and_written(rows: Path) -> None:
 def test_one_row_is_not_enough(tmp_path: Path) -> None:
     path = tmp_path / "one.jsonl"
     path.write_text(json.dumps(row("Ann")), encoding="utf-8")
-    with pytest.raises(DatasetError, match="two rows"):
+    with pytest.raises(DatasetError, match="another row is needed"):
         run_weights([path])
