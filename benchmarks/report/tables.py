@@ -56,7 +56,7 @@ def differences(report: Mapping[str, Any], columns: Columns) -> list[str]:
         for name, keys in trust["differences"].items()
     ]
     own = trust["systems"].get(reference, {})
-    first = [f"`{reference}`", *(_span(own.get(key)) for key in columns.values())]
+    first = [f"`{reference}`", *(span(own.get(key)) for key in columns.values())]
     return table([f"95 % intervals over {trust['groups']} groups", *columns], [first, *ahead])
 
 
@@ -100,7 +100,8 @@ def merged(own: Mapping[str, Any], other: Mapping[str, Any] | None) -> dict[str,
     return whole
 
 
-def _span(found: Sequence[float] | None) -> str:
+def span(found: Sequence[float] | None) -> str:
+    """An interval, `[.719, .763]`."""
     return "-" if found is None else f"[{', '.join(_bare(f'{value:.3f}') for value in found)}]"
 
 
