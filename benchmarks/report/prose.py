@@ -63,7 +63,8 @@ For every tool call that uses a value from earlier in its run (an id, a date, an
 that the memory returns just before the call? `old`: values last seen more than 8 steps before. `step`: the step of this
 very run that holds the value was returned; a value may also come from another run by chance. `all-ids`, `oracle`,
 `scoped-bm25` and `recency` are told which run asks, which the memory has to find out; `oracle` is also told what is
-needed, and being greedy is not an upper bound. The store holds 100 runs; four attempts at each task. MIT."""
+needed, and being greedy is not an upper bound. `prism-ids` and `all-ids` render bare identifiers: cheap, but nothing
+then says what a value stands for. The store holds 100 runs; four attempts at each task. MIT."""
 
 VARIANTS = {
     "plain": "The query is the tool's name and the last user message; the last three steps are the active set.",
