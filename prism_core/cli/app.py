@@ -30,7 +30,7 @@ from prism_core.cli.options import (
 # Plain help: it is read in pipes and logs too, and comes without loading a renderer.
 app = typer.Typer(cls=OneLineErrors, rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
 evaluate = typer.Typer(
-    rich_markup_mode=None, help="Measure a memory: evidence recall, agent runs, abstention, robustness."
+    rich_markup_mode=None, help="Measure a memory: evidence recall, agent runs, abstention, robustness, weights."
 )
 app.add_typer(evaluate, name="eval")
 
@@ -242,3 +242,22 @@ def eval_robustness(
     from prism_core.cli import measuring
 
     measuring.eval_robustness(file, draws=draws, seed=seed, limit=limit, output=measuring.Output(json, raw))
+
+
+@evaluate.command("weights")
+def eval_weights(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Evidence-QA rows, one a line.")],
+    pull: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X", min=1e-6, help="How strongly a fit is drawn to the shipped weights.", show_default="0.003"
+        ),
+    ] = None,
+    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Ask only the first questions.")] = None,
+    json: JsonFile = None,
+    raw: RawFile = None,
+) -> None:
+    """Where do the weights come from, and what is each worth?"""
+    from prism_core.cli import measuring
+
+    measuring.eval_weights(files, pull=pull, limit=limit, output=measuring.Output(json, raw))

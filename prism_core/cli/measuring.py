@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,10 +13,11 @@ from rich.console import Console
 from prism_core.cli.options import Tasks
 from prism_core.demo import run_demo
 from prism_core.demo.run import SCOPE
-from prism_core.evaluation import Report, run_abstention, run_qa, run_robustness, run_traces
+from prism_core.evaluation import Report, run_abstention, run_qa, run_robustness, run_traces, run_weights
 from prism_core.evaluation import abstention as abstention_evaluation
 from prism_core.evaluation import qa as qa_evaluation
 from prism_core.evaluation import traces as traces_evaluation
+from prism_core.evaluation.refit import PULL
 from prism_core.evaluation.traces import Variant
 from prism_core.memory import PrismMemory
 
@@ -84,6 +85,11 @@ def eval_abstention(
 def eval_robustness(file: Path, *, draws: int, seed: int, limit: int | None, output: Output) -> None:
     """Measure what wrong weights cost, with fronts and without, and print the table."""
     _report(lambda: run_robustness(file, draws=draws, seed=seed, limit=limit), output)
+
+
+def eval_weights(files: Sequence[Path], *, pull: float | None, limit: int | None, output: Output) -> None:
+    """Cross-validate the weight table and print what each weight is worth."""
+    _report(lambda: run_weights(files, pull=PULL if pull is None else pull, limit=limit), output)
 
 
 def demo(store: Path, *, fresh: bool) -> None:

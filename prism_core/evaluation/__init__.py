@@ -5,5 +5,6 @@ from prism_core.evaluation.qa import run_qa
 from prism_core.evaluation.report import Report
 from prism_core.evaluation.robustness import run_robustness
 from prism_core.evaluation.traces import run_traces
+from prism_core.evaluation.weights import run_weights
 
-__all__ = ["Report", "run_abstention", "run_qa", "run_robustness", "run_traces"]
+__all__ = ["Report", "run_abstention", "run_qa", "run_robustness", "run_traces", "run_weights"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from typing import TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -13,12 +14,13 @@ from prism_core.changes import FloatArray
 from prism_core.evaluation.outcomes import Outcome
 from prism_core.evaluation.workbench import know_vectors
 
+T = TypeVar("T")
 Task = Callable[[], list[Outcome]]
 
 
 def run_tasks(
-    tasks: Sequence[Task], *, jobs: int, title: str, vectors: Mapping[str, FloatArray] | None = None
-) -> list[Outcome]:
+    tasks: Sequence[Callable[[], list[T]]], *, jobs: int, title: str, vectors: Mapping[str, FloatArray] | None = None
+) -> list[T]:
     """Run tasks and collect their outcomes, in the order of the tasks.
 
     Args:
@@ -27,7 +29,7 @@ def run_tasks(
         title: what is shown beside the progress bar.
         vectors: of documents, by text, given to every process.
     """
-    results: dict[int, list[Outcome]] = {}
+    results: dict[int, list[T]] = {}
     with _progress() as progress:
         bar = progress.add_task(title, total=len(tasks))
         for position, outcomes in _results(tasks, jobs, vectors or {}):
@@ -37,8 +39,8 @@ def run_tasks(
 
 
 def _results(
-    tasks: Sequence[Task], jobs: int, vectors: Mapping[str, FloatArray]
-) -> Iterator[tuple[int, list[Outcome]]]:
+    tasks: Sequence[Callable[[], list[T]]], jobs: int, vectors: Mapping[str, FloatArray]
+) -> Iterator[tuple[int, list[T]]]:
     if jobs <= 1 or len(tasks) <= 1:
         yield from ((position, task()) for position, task in enumerate(tasks))
         return

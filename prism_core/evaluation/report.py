@@ -44,6 +44,7 @@ class Report:
         notes: what a reader of the figures should know.
         intervals: how far the overall figures may be trusted; None where that is unknown.
         outcomes: every question, for those who want to look at single ones.
+        parts: the same figures on parts of the file, by the part's name.
     """
 
     file: str
@@ -52,12 +53,13 @@ class Report:
     notes: tuple[str, ...] = ()
     intervals: Intervals | None = None
     outcomes: Sequence[Outcome] = ()
+    parts: Mapping[str, Report] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, object]:
         """The report as plain values.
 
-        `{"file": ..., "systems": {name: {"overall", "by_category", "latency_ms"}}}`, and `intervals` where they are
-        known.
+        `{"file": ..., "systems": {name: {"overall", "by_category", "latency_ms"}}}`, and where there are some
+        `intervals`, `notes`, and `parts`, each in the same form.
         """
         systems = {
             name: {
@@ -68,7 +70,9 @@ class Report:
             for name, scores in self.systems.items()
         }
         trust = {"intervals": self.intervals.as_dict()} if self.intervals is not None else {}
-        return {"file": self.file, "systems": systems, **trust}
+        parts = {"parts": {name: part.as_dict() for name, part in self.parts.items()}} if self.parts else {}
+        notes = {"notes": list(self.notes)} if self.notes else {}
+        return {"file": self.file, "systems": systems, **trust, **notes, **parts}
 
     def to_json(self) -> str:
         """`as_dict` as JSON text."""
@@ -83,14 +87,14 @@ class Report:
         console.print(self.file, style="bold", markup=False)
         overall = {name: scores.overall for name, scores in self.systems.items()}
         for title, columns in self.tables.items():
-            _print_table(console, title, columns, overall)
+            print_table(console, title, columns, overall)
             if self.intervals is not None:
                 _print_intervals(console, columns, self.intervals)
         for name, scores in list(self.systems.items())[:1]:
             for title, columns in list(self.tables.items())[:1]:
                 _print_categories(console, f"{name}: {title}, by category", columns, scores.by_category)
         latency = {name: scores.latency_ms for name, scores in self.systems.items()}
-        _print_table(console, "search time in ms, without the query's embedding", {"p50": "p50", "p95": "p95"}, latency)
+        print_table(console, "search time in ms, without the query's embedding", {"p50": "p50", "p95": "p95"}, latency)
         for note in self.notes:
             console.print(note, style="dim", markup=False)
 
@@ -134,22 +138,30 @@ def _print_categories(
     keys = _keys(rows.values())
     shared = {header: key for header, key in columns.items() if key in keys}
     if keys:
-        _print_table(console, title, shared if len(shared) > 1 else dict(zip(keys, keys, strict=True)), rows)
+        print_table(console, title, shared if len(shared) > 1 else dict(zip(keys, keys, strict=True)), rows)
 
 
 def _print_intervals(console: Console, columns: Mapping[str, str], found: Intervals) -> None:
     """Figures of systems, and what the reference is ahead of the others by."""
-    rows = {name: {key: _span(pair) for key, pair in keys.items()} for name, keys in found.systems.items()}
+    rows = {name: {key: span(pair) for key, pair in keys.items()} for name, keys in found.systems.items()}
     for name, paired in found.differences.items():
-        ahead = {key: _span((low, high), "+") for key, (_, low, high) in paired.items()}
+        ahead = {key: span((low, high), "+") for key, (_, low, high) in paired.items()}
         rows[f"{found.reference} - {name}"] = ahead
     known = {title: key for title, key in columns.items() if any(key in row for row in rows.values())}
-    _print_table(console, f"95 % intervals, paired bootstrap over {found.groups} groups", known, rows)
+    print_table(console, f"95 % intervals, paired bootstrap over {found.groups} groups", known, rows)
 
 
-def _print_table(
+def print_table(
     console: Console, title: str, columns: Mapping[str, str], rows: Mapping[str, Mapping[str, float | str]]
 ) -> None:
+    """Show rows under columns.
+
+    Args:
+        console: where to.
+        title: stands above.
+        columns: keys of the rows' values, by header.
+        rows: values by key, by label; a text is shown as it is, a missing value as a dash.
+    """
     table = Table("", *columns, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for column in table.columns:
         column.no_wrap = True
@@ -165,7 +177,7 @@ def _print_table(
     console.print(captured.get(), soft_wrap=True, markup=False, highlight=False)
 
 
-def _span(pair: tuple[float, float], sign: str = "") -> str:
+def span(pair: tuple[float, float], sign: str = "") -> str:
     """An interval as `[.719, .763]` or, signed, as `[-.002, +.010]`."""
     low, high = (f"{value:{sign}.3f}".replace("0.", ".", 1) if abs(value) < 1 else _cell(value) for value in pair)
     return f"[{low}, {high}]"

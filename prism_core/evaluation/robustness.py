@@ -7,13 +7,14 @@ that its candidates carry.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import fmean
 
 import numpy as np
 
-from prism_core.changes import FloatArray, IntArray
+from prism_core.changes import IntArray
 from prism_core.evaluation import qa, traces
 from prism_core.evaluation.ablations import reordered
 from prism_core.evaluation.datasets import load_qa, load_traces
@@ -23,9 +24,9 @@ from prism_core.evaluation.report import Report, SystemScores, summarize
 from prism_core.evaluation.systems import Pool, Ranking
 from prism_core.evaluation.workbench import Entries, Entry
 from prism_core.ingest import read_records
-from prism_core.retrieve.objectives import weights_for
+from prism_core.retrieve.objectives import weigh, weights_for
 from prism_core.retrieve.options import Order, RankingOptions
-from prism_core.retrieve.pareto import best_first, dominance_fronts, front_first_order, soft_front_scores
+from prism_core.retrieve.order import order_by
 from prism_core.retrieve.weights import Weights
 
 DRAWS = 10
@@ -88,17 +89,8 @@ def reweighed(ranking: Ranking, pool: Pool, *, options: RankingOptions, order: O
         order: how fronts decide.
     """
     table = weights_for(pool.query, options, active=bool(pool.query.active))
-    parts = {name: _weighted(pool, weights) for name, weights in table.items()}
-    score = np.sum(list(parts.values()), axis=0)
-    objectives = np.stack([_unit_range(part, table[name]) for name, part in parts.items()], axis=1)
-    fronts = dominance_fronts(np.floor(objectives / options.grain + 0.5))
-    if order == "front_first":
-        return front_first_order(score, fronts, objectives)
-    telling = [
-        abs(weight) for weights in table.values() for name, weight in weights.items() if np.ptp(pool.signal(name)) > 0
-    ]
-    penalty = options.front_penalty if order == "soft" else 0.0
-    return best_first(soft_front_scores(score, fronts, sum(telling), penalty))
+    weighed = weigh(table, pool.signals)
+    return order_by(weighed.objectives, weighed.score, weighed.weight, replace(options, order=order)).places
 
 
 def _questions(path: str | Path, entries: Entries, limit: int | None) -> list[Task]:
@@ -120,20 +112,6 @@ def _wrong_table(table: Weights, rng: np.random.Generator) -> Weights:
         name: {signal: weight * FACTOR ** rng.uniform(-1, 1) for signal, weight in weights.items()}
         for name, weights in table.items()
     }
-
-
-def _weighted(pool: Pool, weights: Mapping[str, float]) -> FloatArray:
-    part = np.zeros(len(pool.candidates), dtype=np.float32)
-    for name, weight in weights.items():
-        part += np.float32(weight) * pool.signal(name)
-    return part
-
-
-def _unit_range(values: FloatArray, weights: Mapping[str, float]) -> FloatArray:
-    """From the range a group of weights allows to [0, 1]."""
-    low = sum(weight for weight in weights.values() if weight < 0)
-    high = sum(weight for weight in weights.values() if weight > 0)
-    return np.asarray(np.clip((values - low) / (high - low), 0.0, 1.0), dtype=np.float32)
 
 
 def _name(order: Order, draw: int) -> str:

@@ -127,7 +127,8 @@ def run_traces(
     notes = tuple(_NOTES[name] for name in names if name in _NOTES)
     outcomes = run_tasks(_plan(str(path), names, variants, asking), jobs=jobs, title="asking", vectors=vectors)
     found = intervals(outcomes, names)
-    return Report(str(path), summarize(outcomes, names), _tables(variants), notes, found, outcomes)
+    parts = _halves(str(path), asking, outcomes, names) if tasks == "all" else {}
+    return Report(str(path), summarize(outcomes, names), _tables(variants), notes, found, outcomes, parts)
 
 
 def evaluate_siblings(
@@ -234,6 +235,18 @@ def _parity(run: TraceRun) -> Tasks:
     if not isinstance(run.task, int):
         raise QueryError("tasks", run.task, "even and odd need runs whose 'task' is a whole number")
     return "odd" if run.task % 2 else "even"
+
+
+def _halves(path: str, asking: Sequence[TraceRun], outcomes: Outcomes, names: Sequence[str]) -> dict[str, Report]:
+    """The figures of even and of odd tasks, where all tasks are numbers."""
+    if not all(isinstance(run.task, int) for run in asking):
+        return {}
+    half_of = {_task(run): _parity(run) for run in asking}
+    halves: dict[str, Report] = {}
+    for half in dict.fromkeys(half_of.values()):
+        inside = [outcome for outcome in outcomes if half_of[outcome.group] == half]
+        halves[half] = Report(path, summarize(inside, names), intervals=intervals(inside, names))
+    return halves
 
 
 def _outcomes(store: System, entries: Entries, run: TraceRun, need: Need, variant: Variant) -> Outcomes:

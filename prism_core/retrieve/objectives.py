@@ -25,6 +25,21 @@ from prism_core.types import Facet, IntentQuery, MemoryUnit
 
 
 @dataclass(frozen=True, slots=True)
+class Weighed:
+    """What a weight table makes of the signals of p candidates.
+
+    Attributes:
+        objectives: name of every objective to its values in [0, 1], shape (p,).
+        score: weighted sum, shape (p,).
+        weight: sum of the magnitudes of the weights whose signals tell candidates apart.
+    """
+
+    objectives: Mapping[str, FloatArray]
+    score: FloatArray
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
 class Scored:
     """Signals and objectives of a pool of p candidates.
 
@@ -73,20 +88,9 @@ def score(
     values = _conversation_signals(query, evidence, tagger)
     if len(active):
         values |= _active_signals(query, evidence, active)
-    objectives: dict[str, FloatArray] = {}
-    total = np.zeros(len(evidence.rows), dtype=np.float32)
-    for name, weights in table.items():
-        part = np.zeros(len(evidence.rows), dtype=np.float32)
-        for signal, weight in weights.items():
-            if signal not in values:
-                raise QueryError("weights", signal, f"weigh any of {', '.join(values)}")
-            part += np.float32(weight) * values[signal]
-        objectives[name] = _unit_range(part, weights)
-        total += part
+    weighed = weigh(table, values)
+    objectives, total, magnitude = dict(weighed.objectives), weighed.score, weighed.weight
     used = {signal for weights in table.values() for signal in weights}
-    magnitude = sum(
-        abs(weight) for weights in table.values() for name, weight in weights.items() if np.ptp(values[name]) > 0
-    )
     if options.objectives:
         units = evidence.view.units(evidence.rows)
         for objective in options.objectives:
@@ -94,6 +98,31 @@ def score(
             total += objectives[objective.name]
         magnitude += len(options.objectives)
     return Scored({name: values[name] for name in values if name in used}, objectives, total, magnitude)
+
+
+def weigh(table: Weights, signals: Mapping[str, FloatArray]) -> Weighed:
+    """Weigh signals.
+
+    Args:
+        table: weight of every signal, grouped by objective.
+        signals: name of every signal to its values, shape (p,); at least those of the table.
+
+    Raises:
+        QueryError: if a weight names no signal.
+    """
+    objectives: dict[str, FloatArray] = {}
+    total = np.zeros(len(next(iter(signals.values()))), dtype=np.float32)
+    magnitude = 0.0
+    for name, weights in table.items():
+        part = np.zeros_like(total)
+        for signal, weight in weights.items():
+            if signal not in signals:
+                raise QueryError("weights", signal, f"weigh any of {', '.join(signals)}")
+            part += np.float32(weight) * signals[signal]
+            magnitude += abs(weight) if np.ptp(signals[signal]) > 0 else 0.0
+        objectives[name] = _unit_range(part, weights)
+        total += part
+    return Weighed(objectives, total, magnitude)
 
 
 def _own_values(objective: Objective, query: IntentQuery, units: Sequence[MemoryUnit]) -> FloatArray:

@@ -15,7 +15,8 @@ from prism_core.protocols import IntentTagger, Planner, ScopeView
 from prism_core.results import Candidate, Confidence
 from prism_core.retrieve.objectives import Scored, score
 from prism_core.retrieve.options import RankingOptions
-from prism_core.retrieve.pareto import best_first, dominance_fronts, front_first_order, soft_front_scores
+from prism_core.retrieve.order import order_by
+from prism_core.retrieve.pareto import best_first
 from prism_core.retrieve.recall import recall
 from prism_core.retrieve.signals import Evidence
 from prism_core.retrieve.stopping import evidence_chances, supply_chances
@@ -198,19 +199,11 @@ class Retriever:
     def _order(self, scored: Scored, above: NDArray[np.bool_]) -> tuple[IntArray, FloatArray, IntArray]:
         """Places of the pool, best first, those below the floor last; what they are ordered by; their fronts."""
         kept, rest = np.flatnonzero(above), np.flatnonzero(~above)
-        objectives = np.stack(list(scored.objectives.values()), axis=1)[kept]
-        fronts = np.full(len(above), -1, dtype=np.intp)
-        # A difference too small to matter must not save a candidate from domination.
-        fronts[kept] = dominance_fronts(np.floor(objectives / self.options.grain + 0.5))
-        values = scored.score.copy()
-        order = self.options.order or ("front_first" if self.options.objectives else "soft")
-        if order == "front_first":
-            best = front_first_order(values[kept], fronts[kept], objectives)
-        else:
-            penalty = self.options.front_penalty if order == "soft" else 0.0
-            values[kept] = soft_front_scores(values[kept], fronts[kept], scored.weight, penalty)
-            best = best_first(values[kept])
-        return np.concatenate([kept[best], rest[best_first(values[rest])]]), values, fronts
+        objectives = {name: each[kept] for name, each in scored.objectives.items()}
+        ordered = order_by(objectives, scored.score[kept], scored.weight, self.options)
+        fronts, values = np.full(len(above), -1, dtype=np.intp), scored.score.copy()
+        fronts[kept], values[kept] = ordered.fronts, ordered.values
+        return np.concatenate([kept[ordered.places], rest[best_first(values[rest])]]), values, fronts
 
 
 def _closeness(evidence: Evidence) -> tuple[FloatArray, FloatArray]:

@@ -98,6 +98,18 @@ def test_eval_robustness_prints_every_order(prism: Prism, rows: Path, tmp_path: 
     assert {"R@10", "R@10 mean", "R@10 worst"} < set(figures["soft"]["overall"])
 
 
+def test_eval_weights_prints_what_each_is_worth(prism: Prism, rows: Path, tmp_path: Path) -> None:
+    out = tmp_path / "figures.json"
+    other = tmp_path / "other.jsonl"
+    other.write_text(json.dumps({**QA_ROW, "id": "talk-2"}) + "\n", encoding="utf-8")
+    result = prism("eval", "weights", rows, other, "--pull", "0.1", "--json", out)
+    assert result.exit_code == 0
+    assert "pull 0.1" in result.stdout
+    assert "other: refitted" in result.stdout
+    weights = json.loads(out.read_text(encoding="utf-8"))["weights"]
+    assert {"signal": "lexical", "objective": "relevance", "shipped": 1.0}.items() <= weights[0].items()
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
@@ -110,6 +122,8 @@ def test_eval_robustness_prints_every_order(prism: Prism, rows: Path, tmp_path: 
         (("abstention", "FILE"), "Missing option '--offdomain'"),
         (("abstention", "FILE", "--offdomain", "FILE"), "another row is needed"),
         (("robustness", "FILE", "--draws", "0"), "Invalid value for '--draws'"),
+        (("weights", "FILE"), "another row is needed"),
+        (("weights", "FILE", "--pull", "0"), "Invalid value for '--pull'"),
         (("qa",), "Missing argument"),
         ((), "Missing command"),
         (("both", "FILE"), "No such command 'both'"),

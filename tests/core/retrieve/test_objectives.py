@@ -2,10 +2,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
 from prism_core import Event, IntentQuery, MemoryUnit, PrismMemory, RankingOptions, Source
 from prism_core.errors import QueryError
+from prism_core.retrieve.objectives import weigh
 
 SCOPE = "s"
 
@@ -74,3 +76,17 @@ def test_weights_are_replaceable_and_unknown_signals_are_named() -> None:
 def test_recency_takes_part_only_where_the_present_state_is_asked_for() -> None:
     assert "recency" not in memory().search("which port?", scope=SCOPE).objectives
     assert "recency" in memory().search("which port is it now?", scope=SCOPE).objectives
+
+
+def test_signals_are_weighed_into_objectives_and_a_sum() -> None:
+    signals = {
+        "lexical": np.array([1.0, 0.5], dtype=np.float32),
+        "length": np.array([0.0, 1.0], dtype=np.float32),
+        "time": np.array([1.0, 1.0], dtype=np.float32),
+    }
+    found = weigh({"relevance": {"lexical": 2.0, "time": 0.5}, "cost": {"length": -0.5}}, signals)
+    assert found.score.tolist() == [2.5, 1.0]
+    assert found.objectives["relevance"].tolist() == pytest.approx([1.0, 0.6])
+    assert found.objectives["cost"].tolist() == [1.0, 0.0]
+    # All have the same time, so that its weight tells nothing apart.
+    assert found.weight == 2.5

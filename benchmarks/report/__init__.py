@@ -1,0 +1,1 @@
+"""`docs/evaluation.md`: every suite measured, kept as JSON, and put on one page with pictures."""
