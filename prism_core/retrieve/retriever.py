@@ -8,18 +8,18 @@ from functools import cached_property
 from typing import overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from prism_core.changes import FloatArray, IntArray
 from prism_core.protocols import IntentTagger, Planner, ScopeView
 from prism_core.results import Candidate, Confidence
+from prism_core.retrieve.answerability import Ground, pool_answerability
 from prism_core.retrieve.objectives import Scored, score
-from prism_core.retrieve.options import RankingOptions
+from prism_core.retrieve.options import Floor, RankingOptions
 from prism_core.retrieve.pareto import best_first, dominance_fronts, front_first_order, soft_front_scores
 from prism_core.retrieve.recall import recall
 from prism_core.retrieve.signals import Evidence
 from prism_core.retrieve.stopping import evidence_chances, supply_chances
-from prism_core.text import analyze, word_terms
+from prism_core.text import analyze
 from prism_core.types import IntentQuery
 
 
@@ -29,15 +29,15 @@ class Ranking:
 
     Attributes:
         query: the query as planned.
-        ids: unit ids, best first; those below the floor come last.
+        ids: unit ids, best first.
         order: places in the pool, best first, shape (p,).
         channels: names of the channels that proposed each place of the pool.
         tokens: tokens of each place of the pool.
         scored: signals and objectives.
         values: what each place of the pool is ordered by: its score, in the soft order less its front's penalty.
         fronts: front of each place of the pool, -1 for those out of the race.
-        above: whether each place of the pool is above the floor.
-        sure: whether each place of the pool is close to the question.
+        answerability: how much speaks for it that each place of the pool answers the question, in [0, 1].
+        floor: what answerability means.
     """
 
     query: IntentQuery
@@ -48,8 +48,8 @@ class Ranking:
     scored: Scored = field(default_factory=lambda: Scored({}, {}, np.empty(0, dtype=np.float32), 0.0))
     values: FloatArray = field(default_factory=lambda: np.empty(0, dtype=np.float32))
     fronts: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
-    above: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
-    sure: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
+    answerability: FloatArray = field(default_factory=lambda: np.empty(0, dtype=np.float32))
+    floor: Floor = field(default_factory=Floor)
 
     @property
     def in_race(self) -> int:
@@ -68,8 +68,7 @@ class Ranking:
     def chances(self) -> FloatArray:
         """Estimated chance that each candidate in the race is evidence, best first."""
         scores = self.values[self.order[: self.in_race]]
-        acting = bool(self.query.active) and self.query.action_type is not None
-        return supply_chances(scores) if acting else evidence_chances(scores)
+        return supply_chances(scores) if _is_acting(self.query) else evidence_chances(scores)
 
     @cached_property
     def usual(self) -> Mapping[str, float]:
@@ -82,9 +81,10 @@ class Ranking:
 
     def confidence(self, place: int) -> Confidence:
         """How far the candidate at a place of the order deserves to be believed."""
-        if not self.above[self.order[place]]:
-            return Confidence.LOW
-        return Confidence.HIGH if self.sure[self.order[place]] else Confidence.MEDIUM
+        value = self.answerability[self.order[place]]
+        if value >= self.floor.high:
+            return Confidence.HIGH
+        return Confidence.MEDIUM if value >= self.floor.medium or _is_acting(self.query) else Confidence.LOW
 
     def candidate(self, place: int, rank: int | None, reason: str) -> Candidate:
         """The candidate at a place of the order.
@@ -107,6 +107,7 @@ class Ranking:
             tokens=self.tokens[row],
             rank=rank,
             reason=reason if rank is None else _merits(objectives, self.usual),
+            answerability=float(self.answerability[row]),
         )
 
 
@@ -163,7 +164,8 @@ class Retriever:
             view: the scope.
             vector: the question's embedding, shape (d,), or None to rank without one.
             at_least: fill the pool up to this many candidates while the query's limits admit that many.
-            cut: whether candidates below the floor are out of the race; otherwise they only carry a low confidence.
+            cut: whether no candidate is in the race where none reaches the floor; otherwise they only carry a low
+                confidence.
         """
         planned = self.planner.plan(query, view)
         terms = analyze(planned.text)
@@ -173,9 +175,10 @@ class Retriever:
             return Ranking(planned)
         evidence = Evidence(view, pool.rows, lexical, terms, vector)
         scored = score(planned, evidence, view.rows(planned.active), self.tagger, self.options)
-        coverage, similarity = _closeness(evidence)
-        above = self._above_floor(planned, coverage, similarity)
-        order, values, fronts = self._order(scored, above if cut else np.ones_like(above))
+        answerable = pool_answerability(evidence, Ground.of(self.tagger.unrelated()))
+        # An action is provisioned from where the agent is, not from the words of a question.
+        worth = not cut or _is_acting(planned) or float(answerable.max()) >= self.options.floor.nothing
+        order, values, fronts = self._order(scored, worth)
         return Ranking(
             query=planned,
             ids=tuple(view.ids[row] for row in pool.rows[order].tolist()),
@@ -185,39 +188,29 @@ class Retriever:
             scored=scored,
             values=values,
             fronts=fronts,
-            above=above,
-            sure=(coverage >= self.options.floor.sure_coverage) | (similarity >= self.options.floor.sure_similarity),
+            answerability=answerable,
+            floor=self.options.floor,
         )
 
-    def _above_floor(self, query: IntentQuery, coverage: FloatArray, similarity: FloatArray) -> NDArray[np.bool_]:
-        if query.active and query.action_type is not None:
-            # An action is provisioned from where the agent is, not from the words of a question.
-            return np.ones(len(coverage), dtype=np.bool_)
-        return (coverage >= self.options.floor.coverage) | (similarity >= self.options.floor.similarity)
-
-    def _order(self, scored: Scored, above: NDArray[np.bool_]) -> tuple[IntArray, FloatArray, IntArray]:
-        """Places of the pool, best first, those below the floor last; what they are ordered by; their fronts."""
-        kept, rest = np.flatnonzero(above), np.flatnonzero(~above)
-        objectives = np.stack(list(scored.objectives.values()), axis=1)[kept]
-        fronts = np.full(len(above), -1, dtype=np.intp)
+    def _order(self, scored: Scored, worth: bool) -> tuple[IntArray, FloatArray, IntArray]:
+        """Places of the pool, best first; what they are ordered by; their fronts, -1 where none is in the race."""
+        values = scored.score
+        if not worth:
+            return best_first(values), values, np.full(len(values), -1, dtype=np.intp)
+        objectives = np.stack(list(scored.objectives.values()), axis=1)
         # A difference too small to matter must not save a candidate from domination.
-        fronts[kept] = dominance_fronts(np.floor(objectives / self.options.grain + 0.5))
-        values = scored.score.copy()
+        fronts = dominance_fronts(np.floor(objectives / self.options.grain + 0.5))
         order = self.options.order or ("front_first" if self.options.objectives else "soft")
         if order == "front_first":
-            best = front_first_order(values[kept], fronts[kept], objectives)
-        else:
-            penalty = self.options.front_penalty if order == "soft" else 0.0
-            values[kept] = soft_front_scores(values[kept], fronts[kept], scored.weight, penalty)
-            best = best_first(values[kept])
-        return np.concatenate([kept[best], rest[best_first(values[rest])]]), values, fronts
+            return front_first_order(values, fronts, objectives), values, fronts
+        penalty = self.options.front_penalty if order == "soft" else 0.0
+        values = soft_front_scores(values, fronts, scored.weight, penalty).astype(np.float32)
+        return best_first(values), values, fronts
 
 
-def _closeness(evidence: Evidence) -> tuple[FloatArray, FloatArray]:
-    coverage = evidence.view.coverage(word_terms(evidence.terms), evidence.rows)
-    if evidence.vector is None:
-        return coverage, np.zeros(len(evidence.rows), dtype=np.float32)
-    return coverage, evidence.view.similarities(evidence.vector, evidence.rows)
+def _is_acting(query: IntentQuery) -> bool:
+    """Whether what is asked for is what the next action of an agent at work needs."""
+    return bool(query.active) and query.action_type is not None
 
 
 def _merits(objectives: Mapping[str, float], usual: Mapping[str, float]) -> str:
