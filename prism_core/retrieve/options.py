@@ -6,6 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
+from prism_core.changes import FloatArray
 from prism_core.retrieve.recall import Recall
 from prism_core.retrieve.weights import CONVERSATION, MID_TASK, Weights
 from prism_core.types import IntentQuery, MemoryUnit
@@ -29,6 +33,8 @@ class Objective(Protocol):
 
 NOTHING = 0.2
 """Every 200th of LoCoMo's answerable questions (five conversations) stays below, and 9 in 10 off-domain messages."""
+FAINT = 0.08
+"""One piece of evidence in 20 stays below: higher, turns beside an answer are lost; lower, small scopes come whole."""
 MEDIUM = 0.24
 """One off-domain message in 15 passes, and half of the near misses."""
 HIGH = 0.34
@@ -41,13 +47,20 @@ class Floor:
 
     Attributes:
         nothing: where no candidate reaches it, nothing is worth its tokens under a budget; in [0, 1].
+        faint: where one does, what a candidate needs to be worth its tokens; in [0, 1].
         medium: from here on the confidence in a candidate is medium, below it is low.
         high: from here on it is high.
     """
 
     nothing: float = NOTHING
+    faint: float = FAINT
     medium: float = MEDIUM
     high: float = HIGH
+
+    def above(self, answerability: FloatArray) -> NDArray[np.bool_]:
+        """Which candidates of a pool can be worth their tokens; of their shape."""
+        found = float(answerability.max(initial=0.0)) >= self.nothing
+        return np.asarray(found & (answerability >= self.faint))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +75,7 @@ class RankingOptions:
             convergence and diversity in evolutionary multiobjective optimization", 2002).
         stop: estimated chance of being evidence below which a candidate is not worth its tokens under a budget, in
             [0, 1]; 0 fills the budget.
-        floor: when a question has no answer worth anything under a budget, and what a candidate's confidence is.
+        floor: what is worth nothing under a budget, and what a candidate's confidence is.
         limits: how many candidates each channel may propose.
         conversation: weights of a question without an agent at work.
         mid_task: weights while an agent is about to take an action.
@@ -72,7 +85,7 @@ class RankingOptions:
     order: Order | None = None
     front_penalty: float = 0.1
     grain: float = 0.1
-    stop: float = 0.015
+    stop: float = 0.02
     floor: Floor = field(default_factory=Floor)
     limits: Recall = field(default_factory=Recall)
     conversation: Weights = field(default_factory=lambda: CONVERSATION)

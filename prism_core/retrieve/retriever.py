@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prism_core.changes import FloatArray, IntArray
 from prism_core.protocols import IntentTagger, Planner, ScopeView
@@ -29,7 +30,7 @@ class Ranking:
 
     Attributes:
         query: the query as planned.
-        ids: unit ids, best first.
+        ids: unit ids, best first; those below the floor come last.
         order: places in the pool, best first, shape (p,).
         channels: names of the channels that proposed each place of the pool.
         tokens: tokens of each place of the pool.
@@ -164,8 +165,7 @@ class Retriever:
             view: the scope.
             vector: the question's embedding, shape (d,), or None to rank without one.
             at_least: fill the pool up to this many candidates while the query's limits admit that many.
-            cut: whether no candidate is in the race where none reaches the floor; otherwise they only carry a low
-                confidence.
+            cut: whether candidates below the floor are out of the race; otherwise they only carry a low confidence.
         """
         planned = self.planner.plan(query, view)
         terms = analyze(planned.text)
@@ -177,8 +177,9 @@ class Retriever:
         scored = score(planned, evidence, view.rows(planned.active), self.tagger, self.options)
         answerable = pool_answerability(evidence, Ground.of(self.tagger.unrelated()))
         # An action is provisioned from where the agent is, not from the words of a question.
-        worth = not cut or _is_acting(planned) or float(answerable.max()) >= self.options.floor.nothing
-        order, values, fronts = self._order(scored, worth)
+        bound = cut and not _is_acting(planned)
+        above = self.options.floor.above(answerable) if bound else np.ones(len(answerable), dtype=np.bool_)
+        order, values, fronts = self._order(scored, above)
         return Ranking(
             query=planned,
             ids=tuple(view.ids[row] for row in pool.rows[order].tolist()),
@@ -192,20 +193,22 @@ class Retriever:
             floor=self.options.floor,
         )
 
-    def _order(self, scored: Scored, worth: bool) -> tuple[IntArray, FloatArray, IntArray]:
-        """Places of the pool, best first; what they are ordered by; their fronts, -1 where none is in the race."""
-        values = scored.score
-        if not worth:
-            return best_first(values), values, np.full(len(values), -1, dtype=np.intp)
-        objectives = np.stack(list(scored.objectives.values()), axis=1)
+    def _order(self, scored: Scored, above: NDArray[np.bool_]) -> tuple[IntArray, FloatArray, IntArray]:
+        """Places of the pool, best first, those below the floor last; what they are ordered by; their fronts."""
+        kept, rest = np.flatnonzero(above), np.flatnonzero(~above)
+        objectives = np.stack(list(scored.objectives.values()), axis=1)[kept]
+        fronts = np.full(len(above), -1, dtype=np.intp)
         # A difference too small to matter must not save a candidate from domination.
-        fronts = dominance_fronts(np.floor(objectives / self.options.grain + 0.5))
+        fronts[kept] = dominance_fronts(np.floor(objectives / self.options.grain + 0.5))
+        values = scored.score.copy()
         order = self.options.order or ("front_first" if self.options.objectives else "soft")
         if order == "front_first":
-            return front_first_order(values, fronts, objectives), values, fronts
-        penalty = self.options.front_penalty if order == "soft" else 0.0
-        values = soft_front_scores(values, fronts, scored.weight, penalty).astype(np.float32)
-        return best_first(values), values, fronts
+            best = front_first_order(values[kept], fronts[kept], objectives)
+        else:
+            penalty = self.options.front_penalty if order == "soft" else 0.0
+            values[kept] = soft_front_scores(values[kept], fronts[kept], scored.weight, penalty)
+            best = best_first(values[kept])
+        return np.concatenate([kept[best], rest[best_first(values[rest])]]), values, fronts
 
 
 def _is_acting(query: IntentQuery) -> bool:

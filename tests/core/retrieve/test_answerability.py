@@ -182,19 +182,18 @@ def test_a_question_nobody_can_answer_gets_nothing_under_a_budget_and_k_doubtful
     memory.close()
 
 
-def test_a_neighbour_of_the_answer_is_worth_its_tokens_too() -> None:
-    memory = PrismMemory.open(embedder=None)
-    turns = ["Which restaurant did the anniversary dinner take place in?", "The Golden Heron, and it was lovely."]
-    memory.write_many(
-        [
-            Event(observation=text, speaker=speaker, session_id="s")
-            for text, speaker in zip(turns, ("Ann", "Bob"), strict=True)
-        ],
-        scope=SCOPE,
-    )
-    context = memory.context("Where did the anniversary dinner take place?", scope=SCOPE, budget=200)
-    assert "Golden Heron" in context.text
-    assert context.retrieval.answerability > Floor().nothing
+def test_what_holds_little_of_the_question_comes_along_with_an_answer_only() -> None:
+    memory = PrismMemory.open()
+    reply = "At the Golden Heron, a lovely restaurant."
+    for speaker, text in (("Ann", "Where will the anniversary dinner take place?"), ("Bob", reply), ("Bob", "Bye!")):
+        memory.write(Event(observation=text, speaker=speaker, session_id="s"), scope=SCOPE)
+    found = memory.search("Where did the anniversary dinner take place?", scope=SCOPE, budget=200)
+    floor = Floor()
+    values = {hit.unit.observation: hit.candidate.answerability for hit in found}
+    assert len(values) == 2
+    assert floor.faint < values[reply] < floor.nothing < found.answerability
+    (bye,) = (candidate for candidate in found.candidates if not candidate.kept)
+    assert bye.answerability < floor.faint
     memory.close()
 
 
