@@ -81,6 +81,8 @@ class Candidate:
         tokens: tokens of its text.
         rank: 0-based place in the result; None when it was not returned.
         reason: why it was returned or left out, in words.
+        answerability: how much speaks for it that it answers the question, in [0, 1]; comparable between questions,
+            scopes and embedders.
     """
 
     unit_id: str
@@ -93,6 +95,7 @@ class Candidate:
     tokens: int
     rank: int | None
     reason: str
+    answerability: float = 0.0
 
     @property
     def kept(self) -> bool:
@@ -177,6 +180,8 @@ class Retrieval:
         objectives: names of the objectives that were active, in the order they were weighed.
         position: the state of the scope that was searched.
         degraded: what was missing, in words, such as an unavailable embedder; empty when nothing.
+        answerability: how much speaks for it that the scope can answer the question at all, in [0, 1]: the highest
+            among all candidates, 0 without any.
     """
 
     query: IntentQuery
@@ -185,6 +190,7 @@ class Retrieval:
     objectives: tuple[str, ...]
     position: Position
     degraded: tuple[str, ...] = ()
+    answerability: float = 0.0
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
@@ -363,7 +369,7 @@ def _describe(candidate: Candidate) -> str:
     return "\n".join(
         [
             f"{candidate.unit_id}: {place}, {front}, score {candidate.score:.3f}, "
-            f"chance {candidate.chance:.0%}, {candidate.tokens} tokens",
+            f"chance {candidate.chance:.0%}, answerability {candidate.answerability:.2f}, {candidate.tokens} tokens",
             "  objectives: " + ", ".join(f"{name} {value:.2f}" for name, value in candidate.objectives.items()),
             "  signals:    " + ", ".join(f"{name} {value:.2f}" for name, value in signals if value),
             f"  found by:   {', '.join(candidate.channels)}",

@@ -122,14 +122,15 @@ def _answer(memory: PrismMemory, question: Question, place: Place) -> Answer:
 
 def _show(answer: Answer, question: Question) -> None:
     memories = counted(len(answer.retrieval), "memory").replace("memorys", "memories")
+    sure = f"answerability {answer.retrieval.answerability:.2f}"
     if answer.text is not None:
         say(f"{answer.text}\n" if answer.text else "(nothing is worth its tokens)\n")
-        say(f"{memories}, {answer.tokens:,} of {question.budget or DEFAULT_BUDGET:,} tokens")
+        say(f"{memories}, {answer.tokens:,} of {question.budget or DEFAULT_BUDGET:,} tokens, {sure}")
         return
     say(_HEADINGS)
     for place, hit in enumerate(answer.retrieval, start=1):
         say(_row(place, hit))
-    say(f"\n{memories}, {counted(answer.tokens, 'token')} of text")
+    say(f"\n{memories}, {counted(answer.tokens, 'token')} of text, {sure}")
 
 
 def _row(place: int, hit: Hit) -> str:
@@ -156,6 +157,7 @@ def _answer_fields(answer: Answer, explain: bool) -> dict[str, object]:
     fields: dict[str, object] = {
         "query": retrieval.query.model_dump(mode="json"),
         "objectives": retrieval.objectives,
+        "answerability": retrieval.answerability,
         "tokens": answer.tokens,
         "degraded": retrieval.degraded,
         "hits": [
@@ -175,6 +177,7 @@ def _candidate_fields(candidate: Candidate) -> dict[str, object]:
         "unit_id": candidate.unit_id,
         "score": candidate.score,
         "front": candidate.front,
+        "answerability": candidate.answerability,
         "tokens": candidate.tokens,
         "channels": candidate.channels,
         "objectives": dict(candidate.objectives),

@@ -77,7 +77,7 @@ def eval_traces(
 def eval_abstention(
     file: Path, offdomain: Path, *, systems: str | None, per_row: int | None, jobs: int, output: Output
 ) -> None:
-    """Measure how well confidence tells answerable questions from others, and print the tables."""
+    """Measure how well answerability tells questions with an answer from others, and print the tables."""
     names = _names(systems) or tuple(abstention_evaluation.SYSTEMS)
     _report(lambda: run_abstention(file, offdomain, systems=names, per_row=per_row, jobs=jobs), output)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from threading import Lock
 
+import numpy as np
+
 from prism_core.changes import FloatArray
 from prism_core.encode.taxonomy import IntentTaxonomy
 from prism_core.errors import EmbeddingError
@@ -24,7 +26,9 @@ class RuleTagger:
     def __init__(self, taxonomy: IntentTaxonomy, embedder: Embedder | None = None) -> None:
         self._taxonomy = taxonomy
         self._embedder = embedder
+        self._descriptions = [label.description for label in taxonomy.labels]
         self._vectors: FloatArray | None = None
+        self._unrelated: FloatArray | None = None
         self._lock = Lock()
 
     def tag(self, text: str, *, action_type: str | None = None, vector: FloatArray | None = None) -> tuple[str, ...]:
@@ -46,14 +50,34 @@ class RuleTagger:
 
     def similarities(self, vector: FloatArray) -> Mapping[str, float]:
         """Cosine similarity of a vector to every label's description; empty without an embedder."""
-        if self._embedder is None:
+        vectors = self._described()
+        if vectors is None:
             return {}
+        names = [label.name for label in self._taxonomy.labels]
+        return dict(zip(names, (vectors @ vector).tolist(), strict=True))
+
+    def unrelated(self) -> FloatArray:
+        """Cosine similarity of every label's description, asked as a question, to every other one's."""
+        vectors = self._described()
+        if vectors is None or self._embedder is None:
+            return np.empty(0, dtype=np.float32)
+        with self._lock:
+            if self._unrelated is None:
+                try:
+                    questions = np.stack([self._embedder.embed_query(text) for text in self._descriptions])
+                except EmbeddingError:
+                    return np.empty(0, dtype=np.float32)
+                self._unrelated = (questions @ vectors.T)[~np.eye(len(vectors), dtype=np.bool_)]
+            return self._unrelated
+
+    def _described(self) -> FloatArray | None:
+        """The vectors of the labels' descriptions, shape (labels, d); None where there are none."""
+        if self._embedder is None:
+            return None
         with self._lock:
             if self._vectors is None:
                 try:
-                    descriptions = [label.description for label in self._taxonomy.labels]
-                    self._vectors = self._embedder.embed_documents(descriptions)
+                    self._vectors = self._embedder.embed_documents(self._descriptions)
                 except EmbeddingError:
-                    return {}  # as without an embedder; the text that is tagged reports the failure itself
-        names = [label.name for label in self._taxonomy.labels]
-        return dict(zip(names, (self._vectors @ vector).tolist(), strict=True))
+                    return None  # as without an embedder; the text that is tagged reports the failure itself
+            return self._vectors

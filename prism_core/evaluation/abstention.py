@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism_core.errors import DatasetError
-from prism_core.evaluation.answerability import Gauge
 from prism_core.evaluation.bootstrap import Intervals, interval, resamples
 from prism_core.evaluation.datasets import QARow, load_qa, load_traces
 from prism_core.evaluation.metrics import percentile
@@ -34,8 +33,8 @@ FALSE_INJECTION = 0.05
 SEED = 0
 SYSTEMS = {"prism": False, "prism-lexical": True}
 """Memories that can be asked; whether they go without vectors."""
-CONFIDENCE = "confidence"
-"""What an outcome says: how much speaks for it that the best that was found is an answer, in [0, 1]."""
+ANSWERABILITY = "answerability"
+"""What an outcome says: that of the whole retrieval, in [0, 1]."""
 _KINDS = {"offdomain": OFF_DOMAIN, "nearmiss": NEAR_MISS}
 _TITLE = "answerable questions against off-domain ones and near misses"
 _COLUMNS = {key: key for name in _KINDS for key in (f"auroc_{name}", f"kept_{name}@5")} | {"n": "n"}
@@ -66,7 +65,7 @@ def run_abstention(
     per_row: int | None = None,
     jobs: int = 1,
 ) -> Report:
-    """Ask every store questions it can answer and questions it cannot, and compare the confidence of the answers.
+    """Ask every store questions it can answer and questions it cannot, and compare the answerability of both.
 
     Args:
         path: evidence-QA rows, at least two.
@@ -148,18 +147,16 @@ def renamed(text: str, names: Sequence[str], others: Sequence[str]) -> str:
 
 
 def evaluate_store(row: QARow, asked: Sequence[Probe], names: Sequence[str]) -> list[Outcome]:
-    """Ask a store everything; the value of every outcome is the confidence in the best that was found."""
+    """Ask a store everything; the value of every outcome is the answerability of its retrieval."""
     outcomes: list[Outcome] = []
     for name in names:
         system = PrismSystem(workbench().opener(lexical=SYSTEMS[name]), after(row.items))
         system.add(row.items)
-        gauge = Gauge(row.items, system.memory.embedder)
         for probe in asked:
-            ranking = system.search(Ask(probe.text))
-            found = [key for unit in ranking.units for key in system.keys(unit.id)]
-            values = {CONFIDENCE: gauge.confidence(probe.text, found)}
+            found, seconds = system.retrieve(Ask(probe.text))
+            values = {ANSWERABILITY: found.answerability}
             question = f"{row.id}/{probe.kind}/{probe.id}"
-            outcomes.append(Outcome(name, question, probe.kind, values, {"n": 1}, ranking.seconds, row.id))
+            outcomes.append(Outcome(name, question, probe.kind, values, {"n": 1}, seconds, row.id))
         system.close()
     return outcomes
 
@@ -200,7 +197,7 @@ def _drawn(messages: Sequence[str], count: int | None, rng: np.random.Generator)
 
 
 def _of(outcomes: Sequence[Outcome], kind: str) -> Scores:
-    return np.array([outcome.values[CONFIDENCE] for outcome in outcomes if outcome.category == kind])
+    return np.array([outcome.values[ANSWERABILITY] for outcome in outcomes if outcome.category == kind])
 
 
 def _scores(outcomes: Sequence[Outcome]) -> SystemScores:
@@ -217,7 +214,7 @@ def _scores(outcomes: Sequence[Outcome]) -> SystemScores:
 
 
 def _spread(values: Scores) -> dict[str, float]:
-    """Where the confidence of one kind of questions lies."""
+    """Where the answerability of one kind of questions lies."""
     quantiles = {f"p{part}": round(float(np.percentile(values, part)), 4) for part in (5, 50, 95)}
     return {**quantiles, "n": len(values)}
 

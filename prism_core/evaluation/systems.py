@@ -202,13 +202,17 @@ class PrismSystem:
 
     def search(self, ask: Ask) -> Ranking:
         """The whole ordered pool, whatever the memory would return of it."""
-        self._warm(ask)
-        start = time.perf_counter()
-        found = self._retrieve(ask)
-        seconds = time.perf_counter() - start
+        found, seconds = self.retrieve(ask)
         pool = Pool(found.query, list(found.candidates), self.memory.embedder)
         self._units |= {unit.id: unit for unit in found.units}
         return Ranking([self._unit(candidate.unit_id) for candidate in pool.candidates], seconds, pool=pool)
+
+    def retrieve(self, ask: Ask) -> tuple[Retrieval, float]:
+        """What the memory itself answers, and the wall time in seconds without the embedding of the question."""
+        self._warm(ask)
+        start = time.perf_counter()
+        found = self._retrieve(ask)
+        return found, time.perf_counter() - start
 
     def keys(self, unit_id: str) -> Sequence[str]:
         """The items a unit was made from."""

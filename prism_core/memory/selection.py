@@ -39,6 +39,7 @@ class Selection:
             objectives=tuple(ranking.scored.objectives),
             position=position,
             degraded=tuple(degraded),
+            answerability=float(ranking.answerability.max(initial=0.0)),
         )
 
 

@@ -147,3 +147,11 @@ class IntentTagger(Protocol):
     def similarities(self, vector: FloatArray) -> Mapping[str, float]:
         """Cosine similarity of a vector to every label, in [-1, 1]; empty where labels have no vectors."""
         ...
+
+    def unrelated(self) -> FloatArray:
+        """Cosine similarities between labels: what the embedder gives to texts that have nothing to do with each other.
+
+        Returns:
+            Shape (m,), each label asked as a question with every other one; empty where labels have no vectors.
+        """
+        ...

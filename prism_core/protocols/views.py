@@ -106,8 +106,12 @@ class ScopeView(Protocol):
         """BM25 of every session as one document, by session number, >= 0."""
         ...
 
-    def coverage(self, terms: Sequence[str], rows: IntArray) -> FloatArray:
-        """Share of the query's terms in each row, weighted by rarity, in [0, 1]."""
+    def held(self, terms: Sequence[str], rows: IntArray) -> NDArray[np.bool_]:
+        """Which index terms each row holds, shape (terms, rows); a term may be unknown."""
+        ...
+
+    def document_frequency(self, term: str) -> int:
+        """How many rows hold an index term."""
         ...
 
     def nearest(self, vector: FloatArray, k: int) -> IntArray:

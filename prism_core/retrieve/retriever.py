@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 from prism_core.changes import FloatArray, IntArray
 from prism_core.protocols import IntentTagger, Planner, ScopeView
 from prism_core.results import Candidate, Confidence
+from prism_core.retrieve.answerability import Ground, pool_answerability
 from prism_core.retrieve.objectives import Scored, score
-from prism_core.retrieve.options import RankingOptions
+from prism_core.retrieve.options import Floor, RankingOptions
 from prism_core.retrieve.order import order_by
 from prism_core.retrieve.pareto import best_first
 from prism_core.retrieve.recall import recall
 from prism_core.retrieve.signals import Evidence
 from prism_core.retrieve.stopping import evidence_chances, supply_chances
-from prism_core.text import analyze, word_terms
+from prism_core.text import analyze
 from prism_core.types import IntentQuery
 
 
@@ -37,8 +38,8 @@ class Ranking:
         scored: signals and objectives.
         values: what each place of the pool is ordered by: its score, in the soft order less its front's penalty.
         fronts: front of each place of the pool, -1 for those out of the race.
-        above: whether each place of the pool is above the floor.
-        sure: whether each place of the pool is close to the question.
+        answerability: how much speaks for it that each place of the pool answers the question, in [0, 1].
+        floor: what answerability means.
     """
 
     query: IntentQuery
@@ -49,8 +50,8 @@ class Ranking:
     scored: Scored = field(default_factory=lambda: Scored({}, {}, np.empty(0, dtype=np.float32), 0.0))
     values: FloatArray = field(default_factory=lambda: np.empty(0, dtype=np.float32))
     fronts: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
-    above: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
-    sure: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
+    answerability: FloatArray = field(default_factory=lambda: np.empty(0, dtype=np.float32))
+    floor: Floor = field(default_factory=Floor)
 
     @property
     def in_race(self) -> int:
@@ -69,8 +70,7 @@ class Ranking:
     def chances(self) -> FloatArray:
         """Estimated chance that each candidate in the race is evidence, best first."""
         scores = self.values[self.order[: self.in_race]]
-        acting = bool(self.query.active) and self.query.action_type is not None
-        return supply_chances(scores) if acting else evidence_chances(scores)
+        return supply_chances(scores) if _is_acting(self.query) else evidence_chances(scores)
 
     @cached_property
     def usual(self) -> Mapping[str, float]:
@@ -83,9 +83,10 @@ class Ranking:
 
     def confidence(self, place: int) -> Confidence:
         """How far the candidate at a place of the order deserves to be believed."""
-        if not self.above[self.order[place]]:
-            return Confidence.LOW
-        return Confidence.HIGH if self.sure[self.order[place]] else Confidence.MEDIUM
+        value = self.answerability[self.order[place]]
+        if value >= self.floor.high:
+            return Confidence.HIGH
+        return Confidence.MEDIUM if value >= self.floor.medium or _is_acting(self.query) else Confidence.LOW
 
     def candidate(self, place: int, rank: int | None, reason: str) -> Candidate:
         """The candidate at a place of the order.
@@ -108,6 +109,7 @@ class Ranking:
             tokens=self.tokens[row],
             rank=rank,
             reason=reason if rank is None else _merits(objectives, self.usual),
+            answerability=float(self.answerability[row]),
         )
 
 
@@ -174,9 +176,11 @@ class Retriever:
             return Ranking(planned)
         evidence = Evidence(view, pool.rows, lexical, terms, vector)
         scored = score(planned, evidence, view.rows(planned.active), self.tagger, self.options)
-        coverage, similarity = _closeness(evidence)
-        above = self._above_floor(planned, coverage, similarity)
-        order, values, fronts = self._order(scored, above if cut else np.ones_like(above))
+        answerable = pool_answerability(evidence, Ground.of(self.tagger.unrelated()))
+        # An action is provisioned from where the agent is, not from the words of a question.
+        bound = cut and not _is_acting(planned)
+        above = self.options.floor.above(answerable) if bound else np.ones(len(answerable), dtype=np.bool_)
+        order, values, fronts = self._order(scored, above)
         return Ranking(
             query=planned,
             ids=tuple(view.ids[row] for row in pool.rows[order].tolist()),
@@ -186,15 +190,9 @@ class Retriever:
             scored=scored,
             values=values,
             fronts=fronts,
-            above=above,
-            sure=(coverage >= self.options.floor.sure_coverage) | (similarity >= self.options.floor.sure_similarity),
+            answerability=answerable,
+            floor=self.options.floor,
         )
-
-    def _above_floor(self, query: IntentQuery, coverage: FloatArray, similarity: FloatArray) -> NDArray[np.bool_]:
-        if query.active and query.action_type is not None:
-            # An action is provisioned from where the agent is, not from the words of a question.
-            return np.ones(len(coverage), dtype=np.bool_)
-        return (coverage >= self.options.floor.coverage) | (similarity >= self.options.floor.similarity)
 
     def _order(self, scored: Scored, above: NDArray[np.bool_]) -> tuple[IntArray, FloatArray, IntArray]:
         """Places of the pool, best first, those below the floor last; what they are ordered by; their fronts."""
@@ -206,11 +204,9 @@ class Retriever:
         return np.concatenate([kept[ordered.places], rest[best_first(values[rest])]]), values, fronts
 
 
-def _closeness(evidence: Evidence) -> tuple[FloatArray, FloatArray]:
-    coverage = evidence.view.coverage(word_terms(evidence.terms), evidence.rows)
-    if evidence.vector is None:
-        return coverage, np.zeros(len(evidence.rows), dtype=np.float32)
-    return coverage, evidence.view.similarities(evidence.vector, evidence.rows)
+def _is_acting(query: IntentQuery) -> bool:
+    """Whether what is asked for is what the next action of an agent at work needs."""
+    return bool(query.active) and query.action_type is not None
 
 
 def _merits(objectives: Mapping[str, float], usual: Mapping[str, float]) -> str:

@@ -157,28 +157,24 @@ class LexicalIndex:
                     scores += (times * idf * counts / np.where(counts, counts + pull, 1)).astype(np.float32)
             return scores
 
-    def coverage(self, terms: Sequence[str], rows: IntArray) -> FloatArray:
-        """How much of a query each row contains, whatever its length.
+    def held(self, terms: Sequence[str], rows: IntArray) -> NDArray[np.bool_]:
+        """Which terms each row holds.
 
         Args:
-            terms: the query's terms; repetitions do not matter. One that no row holds counts as missing everywhere.
+            terms: t terms, any of which may be unknown.
             rows: m rows, in any order.
 
         Returns:
-            Shape (m,), float32 in [0, 1]: the idf of the terms the row contains over that of all terms; 0 without
-            terms.
+            Shape (t, m).
         """
         with self._lock:
             wanted = rows.astype(np.int32)
-            covered = np.zeros(len(rows), np.float64)
-            total = 0.0
-            for term in dict.fromkeys(terms):
+            found = np.zeros((len(terms), len(rows)), np.bool_)
+            for place, term in enumerate(terms):
                 postings = self._find(term)
-                idf = self._idf(len(postings.rows) if postings else 0)
-                total += idf
                 if postings is not None:
-                    covered += idf * postings.contains(wanted)
-            return np.asarray(np.minimum(covered / total, 1.0) if total else covered, np.float32)
+                    found[place] = postings.contains(wanted)
+            return found
 
     def document_frequency(self, term: str) -> int:
         """How many rows hold the term."""

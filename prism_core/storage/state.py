@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence, Set
 from threading import RLock
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prism_core.changes import FloatArray, IntArray
 from prism_core.protocols import Delta, Ledger
@@ -193,9 +194,13 @@ class ScopeState:
         """BM25 of every session as one document."""
         return self._lexical.group_scores(terms, self.columns.session, len(self.columns.sessions.names))
 
-    def coverage(self, terms: Sequence[str], rows: IntArray) -> FloatArray:
-        """Share of the query's terms in each row, weighted by rarity."""
-        return self._lexical.coverage(terms, rows)
+    def held(self, terms: Sequence[str], rows: IntArray) -> NDArray[np.bool_]:
+        """Which index terms each row holds, shape (terms, rows)."""
+        return self._lexical.held(terms, rows)
+
+    def document_frequency(self, term: str) -> int:
+        """How many rows hold an index term."""
+        return self._lexical.document_frequency(term)
 
     def nearest(self, vector: FloatArray, k: int) -> IntArray:
         """The rows nearest to a vector, best first."""

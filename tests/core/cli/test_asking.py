@@ -20,7 +20,8 @@ def test_ask_prints_the_block_and_its_tokens(prism: Prism, chat: Path, store: Pa
     memories, _, tokens, *rest = last.split()
     assert int(memories) >= 1
     assert 0 < int(tokens) <= 1000
-    assert rest == ["of", "1,000", "tokens"]
+    assert rest[:4] == ["of", "1,000", "tokens,", "answerability"]
+    assert 0 < float(rest[4]) <= 1
     assert result.stderr == ""
 
 
@@ -44,6 +45,7 @@ def test_ask_for_k_prints_a_table(prism: Prism, units: dict[int, list[str]], sto
     assert max(len(first), len(second)) <= 90
     assert blank == ""
     assert last.startswith("2 memories, ")
+    assert " answerability 0." in last
 
 
 def test_ask_explains_what_was_returned_and_what_was_not(
@@ -66,6 +68,7 @@ def test_ask_answers_in_json(prism: Prism, units: dict[int, list[str]], store: P
     assert answer["hits"][0]["unit"]["text"].startswith("book_hotel(")
     assert set(answer["hits"][0]["objectives"]) == set(answer["objectives"])
     assert answer["tokens"] == sum(hit["tokens"] for hit in answer["hits"])
+    assert answer["answerability"] >= max(hit["answerability"] for hit in answer["hits"]) > 0
     assert answer["degraded"] == []
     assert len(answer["left_out"]) == 3
     assert "text" not in answer

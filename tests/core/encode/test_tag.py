@@ -4,6 +4,7 @@ from prism_core.embed import MiniLMEmbedder
 from prism_core.encode.importance import importance_of
 from prism_core.encode.tag import MAX_LABELS, RuleTagger
 from prism_core.encode.taxonomy import IntentTaxonomy
+from prism_core.testing import HashedEmbedder
 from prism_core.types import Event, Kind, Outcome
 
 TAGGER = RuleTagger(IntentTaxonomy.default())
@@ -26,6 +27,27 @@ def test_without_a_cue_the_nearest_description_counts() -> None:
     similarities = tagger.similarities(embedder.embed_query(text))
     assert set(similarities) == {label.name for label in IntentTaxonomy.default().labels}
     assert TAGGER.similarities(np.ones(3, dtype=np.float32)) == {}
+
+
+def test_descriptions_of_different_labels_are_unrelated() -> None:
+    tagger = RuleTagger(IntentTaxonomy.default(), MiniLMEmbedder())
+    labels = len(IntentTaxonomy.default().labels)
+    unrelated = tagger.unrelated()
+    assert unrelated.shape == (labels * (labels - 1),)
+    assert 0.1 < unrelated.mean() < 0.3
+    assert unrelated.max() < 0.9
+    assert TAGGER.unrelated().shape == (0,)
+
+
+def test_an_embedder_that_is_down_knows_no_similarities_until_it_is_back() -> None:
+    embedder = HashedEmbedder()
+    tagger = RuleTagger(IntentTaxonomy.default(), embedder)
+    embedder.down = True
+    assert tagger.unrelated().shape == (0,)
+    embedder.down = False
+    assert len(tagger.unrelated())
+    embedder.down = True
+    assert len(tagger.unrelated())
 
 
 def test_importance_follows_what_was_said_and_how_it_ended() -> None:

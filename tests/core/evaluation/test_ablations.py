@@ -38,8 +38,9 @@ class FirstLetters:
 def candidate(name: str, score: float, **signals: float) -> Candidate:
     # Built field by field, so that fields this test does not care about may come and go.
     values = {field: None for field in Candidate.__dataclass_fields__}
-    relevance = {"relevance": signals.pop("relevance", score)}
-    given = {"unit_id": name, "score": score, "signals": signals, "objectives": relevance}
+    if "dense" not in signals:
+        signals.setdefault("lexical", score)
+    given = {"unit_id": name, "score": score, "signals": signals, "objectives": {}}
     return Candidate(**{**values, **given})  # type: ignore[arg-type]
 
 
@@ -75,7 +76,7 @@ def test_marginal_relevance_needs_vectors() -> None:
 
 
 def test_the_literal_recipe_puts_what_is_new_beside_what_is_relevant() -> None:
-    relevant, new, worse = candidate("relevant", 1.0), candidate("new", 0.0), candidate("worse", 0.9)
+    relevant, new, worse = (candidate(name, score) for name, score in (("relevant", 1.0), ("new", 0.0), ("worse", 0.9)))
     asked = ranking(relevant, worse, new, ages=[5, 9, 0])
     # The new one says nothing, and still nothing is better at being new.
     assert order(literal, asked) == ["relevant", "new", "worse"]

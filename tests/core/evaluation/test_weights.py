@@ -71,7 +71,7 @@ def test_the_fit_for_a_row_does_not_know_its_evidence(rows: Path) -> None:
 def test_a_table_without_a_signal_has_no_empty_objective() -> None:
     left = reweighted(CONVERSATION, {"length": 0.0, "lexical": 2.0})
     assert "cost" not in left
-    assert left["relevance"] == {**CONVERSATION["relevance"], "lexical": 2.0}
+    assert left["lexical"] == {**CONVERSATION["lexical"], "lexical": 2.0}
 
 
 def test_it_can_be_read_and_written(rows: Path) -> None:

@@ -93,9 +93,7 @@ def test_any_sequence_of_writes_scores_like_an_index_built_afresh(
     np.testing.assert_allclose(index.scores(query), plain_bm25(units, query), rtol=1e-5, atol=1e-6)
     assert [index.document_frequency(term) for term in "abcde"] == [sum(t in u for u in units) for t in "abcde"]
     rows = np.arange(len(units), dtype=np.intp)[::-1]
-    total = sum(idf(units, term) for term in set(query))
-    expected = [sum(idf(units, t) for t in set(query) if t in units[row]) / total if total else 0.0 for row in rows]
-    np.testing.assert_allclose(index.coverage(query, rows), expected, rtol=1e-5, atol=1e-6)
+    assert index.held(query, rows).tolist() == [[term in units[row] for row in rows] for term in query]
 
 
 @given(st.lists(terms, min_size=1, max_size=6), terms, st.floats(0, 3), st.floats(0, 1))
@@ -130,17 +128,15 @@ def test_a_row_beyond_the_end_is_refused_and_changes_nothing(row: int) -> None:
     assert len(index) == 0
 
 
-def test_coverage_counts_distinct_terms_by_rarity_and_unknown_ones_as_missing() -> None:
+def test_held_terms_are_told_for_rows_in_any_order() -> None:
     index = indexed(UNITS)
     rows = np.array([3, 0, 2, 0], np.intp)
-    full = index.coverage(["flight", "refund", "refund"], rows)
-    assert full[0] == pytest.approx(1.0)
-    assert 0 < full[1] < 1
-    assert full[2] == 0
-    assert full[1] == full[3]
-    assert (index.coverage(["flight", "refund", "zebra"], rows)[:2] < full[:2]).all()
-    assert index.coverage([], rows).tolist() == [0, 0, 0, 0]
-    assert index.coverage(["flight"], np.zeros(0, np.intp)).shape == (0,)
+    assert index.held(["flight", "zebra"], rows).tolist() == [
+        ["flight" in UNITS[row] for row in rows.tolist()],
+        [False] * 4,
+    ]
+    assert index.held([], rows).shape == (0, 4)
+    assert index.held(["flight"], np.zeros(0, np.intp)).shape == (1, 0)
 
 
 def test_memory_estimate_grows_with_content() -> None:
@@ -159,7 +155,7 @@ def test_writing_and_asking_from_several_threads() -> None:
         try:
             for _ in range(300):
                 scores = index.scores(["even", "unit"])
-                index.coverage(["even"], np.arange(len(scores), dtype=np.intp))
+                index.held(["even"], np.arange(len(scores), dtype=np.intp))
         except (BufferError, ValueError, IndexError) as error:
             failures.append(error)
 
