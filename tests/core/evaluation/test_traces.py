@@ -71,9 +71,9 @@ def test_the_memory_brings_the_needed_value_with_its_source(runs: Path) -> None:
     assert overall["source_recall_told@600t"] == 1.0
 
 
-def test_identifiers_alone_need_fewer_tokens(runs: Path) -> None:
-    report = run_traces(runs, systems=["prism", "prism-ids"], variants=[""])
-    whole, bare = (report.systems[name].overall["arg_coverage@150t"] for name in ("prism", "prism-ids"))
+def test_compact_steps_need_fewer_tokens(runs: Path) -> None:
+    report = run_traces(runs, systems=["prism", "prism-compact"], variants=[""])
+    whole, bare = (report.systems[name].overall["arg_coverage@150t"] for name in ("prism", "prism-compact"))
     assert whole <= bare == 1.0
 
 
