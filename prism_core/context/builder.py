@@ -131,9 +131,10 @@ class ContextBuilder:
         """
         if type(budget) is not int or budget < 1:  # a bool is an int by type only
             raise BudgetError(budget)
-        chosen = self._fill(units, budget)
-        if self.detail == "auto" and len(chosen) < len(units):
-            chosen = _Mixed(self, budget, question).fill(units) or chosen
+        entries = [self._whole(unit) for unit in units]
+        chosen = self._fill(entries, budget)
+        if self.detail == "auto" and len(chosen) < len(entries):
+            chosen = _Mixed(self, budget, question).fill(entries) or chosen
         while chosen:
             text = self._block(chosen)
             tokens = self.counter.count(text)
@@ -143,12 +144,12 @@ class ContextBuilder:
             chosen.pop()
         return Packed("", 0, ())
 
-    def _fill(self, units: Iterable[MemoryUnit], budget: int) -> list[_Entry]:
+    def _fill(self, entries: Iterable[_Entry], budget: int) -> list[_Entry]:
         left = budget - self._sizes(self._head()) - self._sizes(self._tail())
         chosen: list[_Entry] = []
         days: set[date] = set()
-        for unit in units:
-            entry, day = self._whole(unit), unit.event_time.date()
+        for entry in entries:
+            day = entry.unit.event_time.date()
             cost = self._sizes(entry.text) + (0 if day in days else self._sizes(self._heading(day)))
             if cost <= left:
                 left -= cost
@@ -177,9 +178,13 @@ class ContextBuilder:
     def _heading(self, day: date) -> str:
         return f"{TEMPLATES[self.language].day(day)}\n"
 
-    def _whole(self, unit: MemoryUnit, *, beside_excerpts: bool = False) -> _Entry:
-        text = without_elisions(unit.text) if beside_excerpts else unit.text
-        return _Entry(unit, self._line(unit, text))
+    def _whole(self, unit: MemoryUnit) -> _Entry:
+        return _Entry(unit, self._line(unit, unit.text))
+
+    def _beside_excerpts(self, entry: _Entry) -> _Entry:
+        """A whole unit as it stands in a block that has excerpts."""
+        text = without_elisions(entry.unit.text)
+        return entry if text == entry.unit.text else _Entry(entry.unit, self._line(entry.unit, text))
 
     def _excerpt(self, unit: MemoryUnit, question: str, room: int) -> _Entry | None:
         """A unit in at most `room` tokens; None where nothing of it fits."""
@@ -219,16 +224,16 @@ class _Mixed:
         self._share = min(max(LEAST_SHARE, int(budget * SHARE)), MOST_SHARE)
         self._days: set[date] = set()
 
-    def fill(self, units: Sequence[MemoryUnit]) -> list[_Entry]:
-        """The entries of the block, in the order of the units; none where a block without excerpts does as well."""
-        if not any(self._may_cut(unit, self._sizes(self._builder._whole(unit).text)) for unit in units):
+    def fill(self, wholes: Sequence[_Entry]) -> list[_Entry]:
+        """The entries of the block, in the order of the whole ones given; none where no excerpt would be among them."""
+        if not any(self._may_cut(whole) for whole in wholes):
             return []
         self._left -= self._sizes(self._builder._head(excerpts=True)) + self._sizes(self._builder._tail())
         chosen: list[_Entry] = []
-        for unit in units:
-            day = unit.event_time.date()
+        for whole in wholes:
+            day = whole.unit.event_time.date()
             heading = 0 if day in self._days else self._sizes(self._builder._heading(day))
-            entry = self._entry(unit, self._left - heading)
+            entry = self._entry(self._builder._beside_excerpts(whole), self._left - heading)
             if entry is not None:
                 self._left -= heading + self._sizes(entry.text)
                 self._days.add(day)
@@ -236,26 +241,26 @@ class _Mixed:
         grown = [self._grown(entry) if entry.excerpt is not None else entry for entry in chosen]
         return grown if any(entry.excerpt is not None for entry in grown) else []
 
-    def _entry(self, unit: MemoryUnit, left: int) -> _Entry | None:
-        whole = self._builder._whole(unit, beside_excerpts=True)
+    def _entry(self, whole: _Entry, left: int) -> _Entry | None:
         size = self._sizes(whole.text)
-        if self._may_cut(unit, size) and min(left, self._share) >= LEAST_EXCERPT:
-            entry = self._builder._excerpt(unit, self._question, min(left, self._share, size - 1))
+        if min(left, self._share) >= LEAST_EXCERPT and self._may_cut(whole):
+            entry = self._builder._excerpt(whole.unit, self._question, min(left, self._share, size - 1))
             if entry is not None:
                 return entry
         return whole if size <= left else None
 
-    def _may_cut(self, unit: MemoryUnit, size: int) -> bool:
-        if is_structured(unit):
-            return size > FIELDS_FROM
-        return bool(self._question) and size > max(NEVER_CUT, self._share)
+    def _may_cut(self, whole: _Entry) -> bool:
+        size = self._sizes(whole.text)
+        if self._question and size > max(NEVER_CUT, self._share):
+            return True
+        return size > FIELDS_FROM and is_structured(whole.unit)
 
     def _grown(self, entry: _Entry) -> _Entry:
         """An excerpt with what is left of the budget put into it."""
         if self._left < LEAST_GROWTH:
             return entry
         size = self._sizes(entry.text)
-        whole = self._builder._whole(entry.unit, beside_excerpts=True)
+        whole = self._builder._beside_excerpts(self._builder._whole(entry.unit))
         larger: _Entry | None = whole
         if self._sizes(whole.text) > size + self._left:
             larger = self._builder._excerpt(entry.unit, self._question, size + self._left)

@@ -42,7 +42,7 @@ def handle(unit_id: str) -> str:
     return unit_id[:8] if _OWN_ID.fullmatch(unit_id) else unit_id
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def worth(question: str, text: str) -> tuple[float, ...]:
     """How much each passage of a text bears on a question, the best about 1; all 0 where none does.
 
@@ -92,6 +92,8 @@ def excerpt(text: str, question: str, room: int, size: Callable[[str], int]) -> 
     left = room
     for place in order:
         if values[order[0]] > 0 and values[place] < WORTH:
+            break
+        if left < 2:
             break
         cost = size(pieces[place].text) + 1
         if cost <= left:

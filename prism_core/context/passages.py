@@ -43,7 +43,7 @@ class Passage:
     figures: bool
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def passages(text: str) -> tuple[Passage, ...]:
     """The passages of a text, in order: sentences; of a JSON document one for every object, as `key=value`."""
     value = parsed(text)

@@ -19,7 +19,7 @@ _INVISIBLE = (
 # What a terminal obeys and what turns the reading direction; line breaks are kept.
 _UNSHOWN = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]")
 # What a reader could take for a mark of elision: a square bracket before an ellipsis, however it is written.
-_ELISION = re.compile(rf"[\[\uff3b\u3010](?=[\s{_INVISIBLE}]*(?:\u2026|\u22ef|\ufe19|[.\uff0e\u3002\u00b7]{{2}}))")
+_ELISION = re.compile(rf"[\[\uff3b\u3010](?=[\s{_INVISIBLE}]*(?:\u2026|\u22ef|\ufe19|[.\uff0e\u3002\u00b7]{{3}}))")
 
 
 def quoted(text: str, marker: str) -> str:
