@@ -128,11 +128,19 @@ class Hit:
         unit: the unit, read from the ledger.
         candidate: how it was ranked.
         confidence: how far it deserves to be believed relevant.
+        excerpt: what a context quotes of it, where a budget did not hold the whole unit; None where it did, and
+            wherever there was no budget.
     """
 
     unit: MemoryUnit
     candidate: Candidate
     confidence: Confidence
+    excerpt: str | None = None
+
+    @property
+    def text(self) -> str:
+        """What was returned within the budget: the unit's text, or the excerpt of it."""
+        return self.unit.text if self.excerpt is None else self.excerpt
 
     @property
     def score(self) -> float:
@@ -143,7 +151,8 @@ class Hit:
         """What travels with the text into a host's document or node, as JSON.
 
         The unit's id and fields (`event_time` as ISO 8601 in UTC, the caller's own metadata under `metadata`) and how
-        it was ranked: `score`, `front` (0-based or None), `confidence`, `reason`.
+        it was ranked: `score`, `front` (0-based or None), `confidence`, `reason`; `excerpt` says whether the text is
+        only a part of the unit's.
         """
         return self.unit.model_dump(mode="json", include=set(_SHARED_FIELDS)) | {
             "unit_id": self.unit.id,
@@ -151,6 +160,7 @@ class Hit:
             "front": self.candidate.front,
             "confidence": self.confidence.value,
             "reason": self.candidate.reason,
+            "excerpt": self.excerpt is not None,
         }
 
 
@@ -246,6 +256,11 @@ class Context:
     text: str
     tokens: int
     retrieval: Retrieval
+
+    @property
+    def excerpts(self) -> Mapping[str, str]:
+        """What the block quotes of those units that it does not hold whole, by unit id."""
+        return {hit.unit.id: hit.excerpt for hit in self.retrieval.hits if hit.excerpt is not None}
 
     def __str__(self) -> str:
         return self.text

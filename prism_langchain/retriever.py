@@ -20,7 +20,8 @@ class PrismRetriever(BaseRetriever):
     `k`, `budget` and `active` may also be given per call, `retriever.invoke(question, k=2)`, and then take the place
     of the retriever's own. With `k`, exactly k documents are returned while the scope has that many, weak ones labelled
     `low` in `metadata["confidence"]`. With `budget` alone, as much is returned as is worth its tokens, possibly
-    nothing. With neither, the memory's own default applies.
+    nothing, and a long memory that does not fit as an excerpt, marked `excerpt` in the metadata. With neither, the
+    memory's own default applies.
 
     Attributes:
         memory: an open memory; the retriever never closes it.

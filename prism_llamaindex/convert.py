@@ -14,15 +14,16 @@ def to_node(hit: Hit) -> NodeWithScore:
         hit: one hit of a search.
 
     Returns:
-        A node whose id is the unit's id and whose text is the unit's text. Its metadata is JSON: the unit's fields
-        (`event_time` as ISO 8601 in UTC, the caller's own metadata under `metadata`) and how it was ranked (`front`,
-        0-based or None; `confidence`; `reason`). None of it is rendered into prompts or embeddings.
+        A node whose id is the unit's id and whose text is the unit's text or, where a budget did not hold it whole,
+        an excerpt. Its metadata is JSON: the unit's fields (`event_time` as ISO 8601 in UTC, the caller's own metadata
+        under `metadata`), how it was ranked (`front`, 0-based or None; `confidence`; `reason`), and whether the text
+        is an `excerpt`. None of it is rendered into prompts or embeddings.
     """
     metadata = hit.metadata()
     # LlamaIndex renders every metadata key into the prompt unless it is excluded by name.
     node = TextNode(
         id_=hit.unit.id,
-        text=hit.unit.text,
+        text=hit.text,
         metadata=metadata,
         excluded_llm_metadata_keys=list(metadata),
         excluded_embed_metadata_keys=list(metadata),

@@ -17,9 +17,9 @@ class PrismRetriever(BaseRetriever):
     """Recalls the memories of one scope as scored nodes, best first.
 
     With `k`, exactly k nodes are returned while the scope has that many, weak ones labelled `low` in
-    `node.metadata["confidence"]`. With `budget` alone, as much is returned as is worth its tokens, possibly nothing.
-    With neither, the memory's own default applies. Only the question's text is used, not an embedding that comes
-    with it.
+    `node.metadata["confidence"]`. With `budget` alone, as much is returned as is worth its tokens, possibly nothing,
+    and a long memory that does not fit as an excerpt, marked `excerpt` in the metadata. With neither, the memory's
+    own default applies. Only the question's text is used, not an embedding that comes with it.
 
     Args:
         memory: an open memory; the retriever never closes it.

@@ -73,7 +73,7 @@ class Contestants:
         builder = ContextBuilder(self.memory.counter)
         window = last_turns(self.units, TURNS)
         block = builder.render(window)
-        near = builder.pack(self.vectors.search(question.text, TOP_K), self.budget)
+        near = builder.pack(self.vectors.search(question.text, TOP_K), self.budget, question.text)
         context = self.memory.context(question.text, scope=self.scope, budget=self.budget)
         handed = (
             _handed(f"last {TURNS} turns", block, self.memory.counter.count(block), window, question),

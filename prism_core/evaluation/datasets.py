@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 
@@ -12,6 +12,9 @@ from pydantic import JsonValue
 from prism_core.ingest import IngestRun, Record, read_records, read_traces
 from prism_core.ingest.units import prefixed, read_units, unit_event
 from prism_core.types import Event, Kind
+
+Answers = Mapping[tuple[str, str], Mapping[str, str]]
+"""By store and question, the span that answers by unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,7 @@ class Question:
         category: what kind of question it is.
         session: it is asked inside this session only; None for all of the store.
         row: id of the row it stands in, also where all rows are put into one scope.
+        spans: by evidence key, the words in it that answer; empty where the file has no answers beside it.
     """
 
     id: str
@@ -48,6 +52,7 @@ class Question:
     category: str
     session: str | None = None
     row: str = ""
+    spans: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,16 +105,17 @@ class TraceRun:
 
 
 def load_qa(path: str | Path, *, one_scope: bool = False) -> list[QARow]:
-    """Read evidence-QA rows.
+    """Read evidence-QA rows, and of `NAME.jsonl` the answer spans in `NAME-answers.jsonl` beside it, if it is there.
 
     Args:
         path: one row a line.
         one_scope: put all rows into one; units, questions and sessions are then named `row/name`.
 
     Raises:
-        DatasetError: if the file cannot be read, or a row does not have the format.
+        DatasetError: if a file cannot be read, or a row does not have the format.
     """
-    rows = [_qa_row(record, one_scope) for record in read_records(path)]
+    spans = _answers(Path(path))
+    rows = [_qa_row(record, one_scope, spans) for record in read_records(path)]
     if not one_scope:
         return rows
     items = tuple(item for row in rows for item in row.items)
@@ -134,20 +140,32 @@ def anonymous(step: Step) -> Item:
     return Item(step.item.key, (event,), event)
 
 
-def _qa_row(record: Record, one_scope: bool) -> QARow:
+def _answers(path: Path) -> Answers:
+    beside = path.with_name(f"{path.stem}-answers{path.suffix}")
+    if not beside.exists():
+        return {}
+    return {
+        (record.text("store"), record.text("question")): {
+            answer.text("unit"): answer.text("span") for answer in record.children("answers", "answer")
+        }
+        for record in read_records(beside)
+    }
+
+
+def _qa_row(record: Record, one_scope: bool, spans: Answers) -> QARow:
     row_id = record.text("id")
     prefix = row_id if one_scope else None
     items = []
     for unit in read_units(record):
         event = unit_event(unit, prefix)
         items.append(Item(prefixed(prefix, unit.id), (event,), event))
-    asked = [_question(question, prefix, row_id) for question in record.children("questions", "question")]
+    asked = [_question(question, prefix, row_id, spans) for question in record.children("questions", "question")]
     known = {item.key for item in items}
     questions = [question for question in asked if question.evidence & known]
     return QARow(row_id, tuple(items), tuple(questions), len(asked) - len(questions))
 
 
-def _question(record: Record, prefix: str | None, row_id: str) -> Question:
+def _question(record: Record, prefix: str | None, row_id: str, spans: Answers) -> Question:
     evidence = record.value.get("evidence")
     if not isinstance(evidence, list):
         record.fail(f"needs 'evidence' as a list of unit ids, has {evidence!r}")
@@ -159,6 +177,7 @@ def _question(record: Record, prefix: str | None, row_id: str) -> Question:
         category=record.text("category", "all"),
         session=prefixed(prefix, session) if session else None,
         row=row_id,
+        spans={prefixed(prefix, unit): span for unit, span in spans.get((row_id, record.text("id")), {}).items()},
     )
 
 

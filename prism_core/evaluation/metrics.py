@@ -6,7 +6,7 @@ equal items were stored once, none for a unit that was derived and stands for no
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import fmean
 
 import numpy as np
@@ -40,6 +40,17 @@ def reciprocal_rank(places: Places, gold: Collection[str], depth: int = 100) -> 
         if wanted.intersection(place):
             return 1 / rank
     return 0.0
+
+
+def answered(text: str, spans: Mapping[str, str]) -> set[str]:
+    """The evidence whose answer span stands in a text, white space aside.
+
+    Args:
+        text: a context.
+        spans: by evidence key, the words that answer.
+    """
+    flat = " ".join(text.split())
+    return {key for key, span in spans.items() if " ".join(span.split()) in flat}
 
 
 def mean(values: Sequence[float]) -> float:

@@ -14,7 +14,7 @@ from prism_core.evaluation.baselines import Baseline, Shelf
 from prism_core.evaluation.bootstrap import intervals
 from prism_core.evaluation.datasets import QARow, Question, load_qa
 from prism_core.evaluation.distractors import distractor_items
-from prism_core.evaluation.metrics import all_at, recall_at, reciprocal_rank, share
+from prism_core.evaluation.metrics import all_at, answered, recall_at, reciprocal_rank, share
 from prism_core.evaluation.outcomes import Outcome
 from prism_core.evaluation.parallel import run_tasks
 from prism_core.evaluation.report import Report, summarize
@@ -33,6 +33,7 @@ from prism_core.retrieve.options import Order, RankingOptions
 
 BUDGETS = (250, 500, 1000, 2000, 4000)
 """Token budgets contexts are made for."""
+_WHOLE, _PRESENT, _ANSWER = "recall", "excerpt_recall", "answer_recall"
 MEAN_BUDGET = 500
 """The budget whose contexts `mean_tokens` measures."""
 CUTOFFS = (5, 10, 20)
@@ -43,6 +44,12 @@ _COLUMNS = {
     **{f"{budget}t": f"recall@{budget}t" for budget in BUDGETS},
     "tokens": "mean_tokens",
     "n": "n",
+}
+
+
+_EXCERPTS = {
+    **{f"any {budget}t": f"{_PRESENT}@{budget}t" for budget in BUDGETS},
+    **{f"answer {budget}t": f"{_ANSWER}@{budget}t" for budget in BUDGETS},
 }
 
 
@@ -116,11 +123,23 @@ def run_qa(
     return Report(
         str(path),
         summarize(outcomes, names),
-        {"evidence recall, by number of units and by tokens": _COLUMNS},
+        _tables(outcomes),
         tuple(notes) + tuple(NOTES[name] for name in names if name in NOTES),
         intervals(outcomes, names),
         outcomes,
     )
+
+
+def _tables(outcomes: Sequence[Outcome]) -> dict[str, dict[str, str]]:
+    """One table, and one about excerpts where units are long enough for them."""
+    tables = {"evidence recall, by number of units and by tokens": dict(_COLUMNS)}
+    known = {key for outcome in outcomes for key in outcome.values}
+    if any(
+        outcome.values[f"{_PRESENT}@{b}t"] > outcome.values[f"{_WHOLE}@{b}t"] for outcome in outcomes for b in BUDGETS
+    ):
+        columns = {header: key for header, key in _EXCERPTS.items() if key in known}
+        tables["with excerpts: evidence present, whole or in part, and answers that stand in the context"] = columns
+    return tables
 
 
 def evaluate_row(
@@ -162,12 +181,19 @@ def limited(rows: Sequence[QARow], limit: int | None) -> list[QARow]:
 def _outcome(name: str, system: System, ranking: Ranking, ask: Ask, row: QARow, question: Question) -> Outcome:
     places = [system.keys(unit.id) for unit in ranking.units]
     packed = contexts(ranking, ask, workbench().builder)
+    mixed = contexts(ranking, ask, workbench().excerpts)
     evidence = question.evidence
     values = {f"R@{k}": recall_at(places, evidence, k) for k in CUTOFFS}
     values["all@10"] = all_at(places, evidence, 10)
     values["MRR"] = reciprocal_rank(places, evidence)
     for budget, block in packed.items():
-        values[f"recall@{budget}t"] = share((key for unit in block.units for key in system.keys(unit.id)), evidence)
+        whole = (unit.id for unit in block.units if unit.id not in block.excerpts)
+        values[f"{_WHOLE}@{budget}t"] = share((key for unit_id in whole for key in system.keys(unit_id)), evidence)
+    for budget, block in mixed.items():
+        present = (key for unit in block.units for key in system.keys(unit.id))
+        values[f"{_PRESENT}@{budget}t"] = share(present, evidence)
+        if question.spans:
+            values[f"{_ANSWER}@{budget}t"] = share(answered(block.text, question.spans), question.spans)
     values["mean_tokens"] = packed[MEAN_BUDGET].tokens
     return Outcome(
         name,

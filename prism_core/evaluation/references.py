@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from prism_core.context import ContextBuilder, Packed
 from prism_core.evaluation.baselines import Baseline, Shelf, run_recency
 from prism_core.evaluation.needs import stands
-from prism_core.evaluation.systems import Ask, Ranking, bare_unit, whole_identifiers
+from prism_core.evaluation.systems import Ask, Ranking, bare_unit
+from prism_core.text import whole_identifiers
 from prism_core.types import MemoryUnit
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol, Self
@@ -22,7 +22,6 @@ from prism_core.evaluation.outcomes import Found
 from prism_core.memory import PrismMemory
 from prism_core.protocols import Clock, Embedder, IdFactory
 from prism_core.results import Candidate, Retrieval
-from prism_core.text import identifiers
 from prism_core.types import IntentQuery, Kind, MemoryUnit
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -97,12 +96,14 @@ class Ranking:
         seconds: wall time, without the embedding of the question.
         contexts: by budget, where the system decides for itself what goes into a context.
         pool: what the memory considered, of those systems that are the memory; its candidates are those of `units`.
+        compact: whether its contexts are made with excerpts where not everything fits whole.
     """
 
     units: Sequence[MemoryUnit]
     seconds: float
     contexts: Mapping[int, Packed] = field(default_factory=dict)
     pool: Pool | None = None
+    compact: bool = False
 
 
 class System(Protocol):
@@ -276,13 +277,8 @@ class StoppingPrismSystem(PrismSystem):
             )
             seconds = time.perf_counter() - start
             found = context.retrieval
-            contexts[budget] = Packed(context.text, context.tokens, found.units)
+            contexts[budget] = Packed(context.text, context.tokens, found.units, context.excerpts)
         return Ranking(found.units if found else (), seconds, contexts)
-
-
-def identifiers_only(unit: MemoryUnit) -> MemoryUnit:
-    """A unit whose text is its identifiers; empty if it has none."""
-    return bare_unit(unit, " ".join(whole_identifiers(unit.text)))
 
 
 def bare_unit(unit: MemoryUnit, text: str) -> MemoryUnit:
@@ -291,22 +287,12 @@ def bare_unit(unit: MemoryUnit, text: str) -> MemoryUnit:
     return unit.model_copy(update={**said, "action": None, "thought": None, "attachments": ()})
 
 
-@lru_cache(maxsize=1 << 14)
-def whole_identifiers(text: str) -> tuple[str, ...]:
-    """The identifiers of a text, each once, without those that are a part of an earlier one."""
-    kept: list[str] = []
-    parts: set[str] = set()
-    for value in identifiers(text):
-        if value not in parts:
-            kept.append(value)
-            parts.update(identifiers(value))
-    return tuple(kept)
-
-
 def contexts(ranking: Ranking, ask: Ask, builder: ContextBuilder) -> dict[int, Packed]:
     """The context of a ranking for every budget: the same renderer and packer for every system."""
     return {
-        budget: ranking.contexts[budget] if budget in ranking.contexts else builder.pack(ranking.units, budget)
+        budget: ranking.contexts[budget]
+        if budget in ranking.contexts
+        else builder.pack(ranking.units, budget, ask.text)
         for budget in ask.budgets
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache, partial
@@ -23,10 +23,9 @@ from prism_core.evaluation.outcomes import Outcome
 from prism_core.evaluation.parallel import Task, run_tasks
 from prism_core.evaluation.references import IdentifierList, Oracle
 from prism_core.evaluation.report import Report, summarize
-from prism_core.evaluation.systems import START, Ask, PrismSystem, Ranking, System, contexts, found, identifiers_only
-from prism_core.evaluation.workbench import Entries, Entry, Factory, Show, Workbench, choose, families, workbench
+from prism_core.evaluation.systems import START, Ask, PrismSystem, Ranking, System, contexts, found
+from prism_core.evaluation.workbench import Entries, Entry, Factory, Workbench, choose, families, workbench
 from prism_core.retrieve.options import Order, RankingOptions
-from prism_core.types import MemoryUnit
 
 Outcomes = list[Outcome]
 BUDGETS = (150, 300, 600, 1200)
@@ -54,18 +53,14 @@ def _ordered(order: Order) -> Factory:
     return lambda bench, start: PrismSystem(bench.opener(index="exact", ranking=RankingOptions(order=order)), start)
 
 
-def rendered(render: Callable[[MemoryUnit], MemoryUnit]) -> Show:
-    """Shows units as something else; those of which nothing is left are not shown."""
-
-    def show(ranking: Ranking) -> Ranking:
-        return Ranking([unit for unit in map(render, ranking.units) if unit.text], ranking.seconds)
-
-    return show
+def compactly(ranking: Ranking) -> Ranking:
+    """Shows an answer as the memory does by default: steps by their identifiers where not everything fits whole."""
+    return replace(ranking, compact=True)
 
 
 SYSTEMS: dict[str, Entry] = {
     "prism": Entry(prism),
-    "prism-ids": Entry(prism, rendered(identifiers_only)),
+    "prism-compact": Entry(prism, compactly),
     "all-ids": Entry(lambda bench, start: IdentifierList(Shelf(), bench.builder)),
     "oracle": Entry(lambda bench, start: Oracle(Shelf(), bench.builder)),
     "bm25": Entry(lambda bench, start: Baseline(Shelf(), baselines.bm25)),
@@ -83,9 +78,10 @@ ABLATIONS: dict[str, Entry] = {
 """The memory in other orders, asked by name only."""
 KNOWN: Entries = {**SYSTEMS, **ABLATIONS}
 
-_NEEDS_VECTORS = frozenset({"prism", "prism-ids", "dense", *ABLATIONS})
+_NEEDS_VECTORS = frozenset({"prism", "prism-compact", "dense", *ABLATIONS})
 _NOTES = {
     **ablations.NOTES,
+    "prism-compact": "prism-compact quotes steps by their identifiers where not everything fits whole",
     "all-ids": "all-ids is told which run asks; it returns no steps, so it has no source_recall",
     "oracle": "oracle is told which run asks and what is needed; it is greedy and no upper bound",
     "scoped-bm25": "scoped-bm25 is told which run asks",
@@ -274,7 +270,8 @@ def _outcomes(store: System, entries: Entries, run: TraceRun, need: Need, varian
 
 def _shares(ranking: Ranking, ask: Ask, store: System, run: TraceRun, need: Need, suffix: str) -> dict[str, float]:
     values: dict[str, float] = {}
-    for budget, block in contexts(ranking, ask, workbench().builder).items():
+    builder = workbench().excerpts if ranking.compact else workbench().builder
+    for budget, block in contexts(ranking, ask, builder).items():
         found = {"arg_coverage": {value for value in need.values if stands(value, block.text)}}
         # A context without units of its own, such as a list of identifiers, has no sources.
         if ranking.units or not ranking.contexts:
@@ -287,9 +284,11 @@ def _shares(ranking: Ranking, ask: Ask, store: System, run: TraceRun, need: Need
 
 
 def _sourced(block: Packed, system: System, run: TraceRun, wanted: Iterable[str]) -> set[str]:
-    """The values for which a step of the run that holds them is in a context."""
+    """The values for which a step of the run that holds them is in a context; an excerpt by what it holds."""
     texts = {step.item.key: step.text for step in run.steps}
-    returned = [texts[key] for unit in block.units for key in system.keys(unit.id) if key in texts]
+    returned = [
+        block.excerpts.get(unit.id, texts[key]) for unit in block.units for key in system.keys(unit.id) if key in texts
+    ]
     return {value for value in wanted if any(stands(value, text) for text in returned)}
 
 

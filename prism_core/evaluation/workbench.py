@@ -67,12 +67,14 @@ class Workbench:
     Attributes:
         embedder: remembers what it embedded.
         counter: counts o200k tokens.
-        builder: renders and packs for every system.
+        builder: renders and packs whole units, for every system.
+        excerpts: the same with excerpts where not everything fits whole.
     """
 
     embedder: CachedEmbedder
     counter: O200kCounter
     builder: ContextBuilder
+    excerpts: ContextBuilder
 
     def opener(
         self, *, lexical: bool = False, index: Literal["auto", "exact"] = "auto", ranking: RankingOptions | None = None
@@ -141,7 +143,8 @@ def workbench() -> Workbench:
     """The workbench of this process."""
     counter = O200kCounter()
     embedder = CachedEmbedder(_known_vectors(), queries=_REMEMBERED, documents=_REMEMBERED)
-    return Workbench(embedder, counter, ContextBuilder(counter, cache_size=_REMEMBERED))
+    whole = ContextBuilder(counter, cache_size=_REMEMBERED, detail="full")
+    return Workbench(embedder, counter, whole, ContextBuilder(counter, cache_size=_REMEMBERED))
 
 
 def know_vectors(vectors: Mapping[str, FloatArray]) -> None:

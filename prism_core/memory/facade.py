@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Literal, Self
 
 from prism_core.changes import FloatArray
-from prism_core.context import ContextBuilder
+from prism_core.context import ContextBuilder, handle
 from prism_core.embed import CachedEmbedder, MiniLMEmbedder
 from prism_core.encode.encoder import Encoder
 from prism_core.encode.extract import entities
@@ -20,6 +20,7 @@ from prism_core.errors import (
     EmbeddingError,
     QueryError,
     StoreNotFoundError,
+    UnknownUnitError,
 )
 from prism_core.memory import chains, selection
 from prism_core.memory.arguments import EventLike, checked_unit_id, parsed_events, parsed_query
@@ -255,10 +256,21 @@ class PrismMemory:
     def get(self, unit_id: str, *, scope: object) -> MemoryUnit:
         """One unit.
 
+        Args:
+            unit_id: its id, or what stands for the id in the mark of an excerpt.
+            scope: whose memory.
+
         Raises:
-            UnknownUnitError: if the scope has none of this id.
+            UnknownUnitError: if the scope has none of this id, or more than one that the mark may stand for.
         """
-        return self._ledger.units(self._enter("get", scope), [checked_unit_id(unit_id)])[0]
+        checked, wanted = self._enter("get", scope), checked_unit_id(unit_id)
+        try:
+            return self._ledger.units(checked, [wanted])[0]
+        except UnknownUnitError:
+            meant = [each for each in self._ready(checked).ids if handle(each) == wanted]
+            if len(meant) != 1:
+                raise
+        return self._ledger.units(checked, meant)[0]
 
     def why(self, unit_id: str, *, scope: object, depth: int = 4, limit: int = 50) -> Chain:
         """How a unit came about: what it required, what caused it, what it superseded.

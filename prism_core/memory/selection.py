@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from prism_core.context import ContextBuilder, Packed
@@ -21,17 +21,21 @@ Load = Callable[[Sequence[str]], list[MemoryUnit]]
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The units to return and why others are left out."""
+    """The units to return, what is quoted of those that did not fit whole, and why others are left out."""
 
     units: Sequence[MemoryUnit]
     reasons: dict[str, str] = field(default_factory=dict)
+    excerpts: Mapping[str, str] = field(default_factory=dict)
 
     def retrieval(self, ranking: Ranking, position: Position, degraded: Sequence[str]) -> Retrieval:
         """The result of a search."""
         ranks = {unit.id: rank for rank, unit in enumerate(self.units)}
         places = {unit_id: place for place, unit_id in enumerate(ranking.ids) if unit_id in ranks}
         candidates = Candidates(ranking, ranks, self.reasons)
-        hits = [Hit(unit, candidates[places[unit.id]], ranking.confidence(places[unit.id])) for unit in self.units]
+        hits = [
+            Hit(unit, candidates[places[unit.id]], ranking.confidence(places[unit.id]), self.excerpts.get(unit.id))
+            for unit in self.units
+        ]
         return Retrieval(
             query=ranking.query,
             hits=tuple(hits),
@@ -117,16 +121,16 @@ def worth_the_tokens(
     for place, unit_id in enumerate(ranking.ids[: ranking.in_race]):
         if ranking.chance(place) < stop:
             reasons[unit_id] = f"not worth its tokens: a chance of {ranking.chance(place):.1%} to be evidence"
-        elif ranking.size(place) > budget:
+        elif builder.detail == "full" and ranking.size(place) > budget:
             reasons[unit_id] = f"does not fit: {ranking.size(place)} tokens of {budget}"
         elif len(wanted) < MAX_PACKED:
             wanted.append(unit_id)
     distinct, again = without_repeats(load(wanted))
     reasons |= {unit.id: f"says the same as {other}" for unit, other in again}
-    packed = builder.pack(distinct, budget)
+    packed = builder.pack(distinct, budget, ranking.query.text)
     units = packed.units if k is None else packed.units[:k]
     if len(units) < len(packed.units):
-        packed = builder.pack(units, budget)
+        packed = builder.pack(units, budget, ranking.query.text)
     kept = {unit.id for unit in units}
     reasons |= {unit.id: "did not fit the budget any more" for unit in distinct if unit.id not in kept}
-    return Selection(units, reasons), packed
+    return Selection(packed.units, reasons, packed.excerpts), packed

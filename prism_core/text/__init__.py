@@ -5,7 +5,7 @@ sides always speak the same terms.
 """
 
 from prism_core.text.dates import CalendarDate, date_terms, dates
-from prism_core.text.identifiers import identifiers, literal_form, rough_form
+from prism_core.text.identifiers import identifiers, literal_form, rough_form, whole_identifiers
 from prism_core.text.moments import asks_time, holds_time, relative_dates
 from prism_core.text.normal import normalize
 from prism_core.text.terms import FUNCTION_CHARACTERS, STOP_WORDS, analyze, word_terms
@@ -26,5 +26,6 @@ __all__ = [
     "normalize",
     "relative_dates",
     "rough_form",
+    "whole_identifiers",
     "word_terms",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 _TOKEN = re.compile(r"[A-Za-z0-9_]+(?:[-./:@+][A-Za-z0-9_]+)*")
 _MOMENT = re.compile(
@@ -29,6 +30,22 @@ def identifiers(text: str) -> list[str]:
     """
     found = (part for token in _TOKEN.findall(text) if _has_digit(token) for part in _identifier_parts(token))
     return list(dict.fromkeys(part for part in found if len(part) >= _SHORTEST_IDENTIFIER and _has_digit(part)))
+
+
+@lru_cache(maxsize=1 << 14)
+def whole_identifiers(text: str) -> tuple[str, ...]:
+    """The identifiers of a text, each once, without those that are a part of an earlier one.
+
+    >>> whole_identifiers("Mail mia.li3818@example.com about HAT136")
+    ('mia.li3818@example.com', 'HAT136')
+    """
+    kept: list[str] = []
+    parts: set[str] = set()
+    for value in identifiers(text):
+        if value not in parts:
+            kept.append(value)
+            parts.update(identifiers(value))
+    return tuple(kept)
 
 
 _SAME_KIND = re.compile(r"(.)\1+")

@@ -236,3 +236,16 @@ def test_a_missing_extra_is_named() -> None:
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout == "langchain-core is not installed; pip install 'prism-memory[langchain]'\n"
+
+
+def test_a_budget_may_bring_an_excerpt_and_k_brings_the_whole_text(filled: PrismMemory) -> None:
+    talk = "Then the guide spoke of other things that matter to nobody here. " * 20
+    story = f"{talk}The old lighthouse keeper owned 41 geese. {talk}"
+    filled.write(story, scope=ALICE)
+    question = "How many geese did the lighthouse keeper own?"
+    (found, *_) = PrismRetriever(memory=filled, scope=ALICE, budget=150).invoke(question)
+    assert "owned 41 geese" in found.page_content
+    assert len(found.page_content) < len(story) / 3
+    assert found.metadata["excerpt"] is True
+    (whole,) = PrismRetriever(memory=filled, scope=ALICE, k=1).invoke(question)
+    assert (whole.page_content, whole.metadata["excerpt"]) == (story, False)

@@ -199,3 +199,16 @@ def test_a_missing_extra_is_named() -> None:
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout == "llama-index-core is not installed; pip install 'prism-memory[llamaindex]'\n"
+
+
+def test_a_budget_may_bring_an_excerpt_and_k_brings_the_whole_text(filled: PrismMemory) -> None:
+    talk = "Then the guide spoke of other things that matter to nobody here. " * 20
+    story = f"{talk}The old lighthouse keeper owned 41 geese. {talk}"
+    filled.write(story, scope=ALICE)
+    question = "How many geese did the lighthouse keeper own?"
+    (found, *_) = PrismRetriever(filled, ALICE, budget=150).retrieve(question)
+    assert "owned 41 geese" in found.text
+    assert len(found.text) < len(story) / 3
+    assert found.metadata["excerpt"] is True
+    (whole,) = PrismRetriever(filled, ALICE, k=1).retrieve(question)
+    assert (whole.text, whole.metadata["excerpt"]) == (story, False)

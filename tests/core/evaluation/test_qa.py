@@ -10,6 +10,7 @@ from prism_core.evaluation.qa import ABLATIONS, SYSTEMS
 
 KEYS = {
     *("R@5", "R@10", "R@20", "all@10", "MRR", "mean_tokens", "n"),
+    *(f"excerpt_recall@{budget}t" for budget in (250, 500, 1000, 2000, 4000)),
     *("recall@250t", "recall@500t", "recall@1000t", "recall@2000t", "recall@4000t"),
 }
 
@@ -118,3 +119,22 @@ def test_what_was_returned_is_kept_beside_the_evidence(rows: Path) -> None:
     assert outcome.found.evidence == ["D30"]
     assert list(outcome.found.returned[0]) == ["D30"]
     assert list(outcome.found.scores) == sorted(outcome.found.scores, reverse=True)
+
+
+def test_an_excerpt_counts_apart_and_an_answer_only_where_it_stands(tmp_path: Path) -> None:
+    talk = " ".join(f"Then we spoke about matter number {number}, which was settled." for number in range(90))
+    long = {"a": f"{talk} The bell weighs 412 kilos. {talk}", "b": f"{talk} {talk}"}
+    units = [unit(number, long[key], "1") | {"id": key} for number, key in enumerate(long)]
+    asked = [{"id": "q", "text": "How much does the bell weigh?", "evidence": ["a"]}]
+    path = tmp_path / "long.jsonl"
+    path.write_text(json.dumps({"id": "s", "units": units, "questions": asked}))
+    spans = {"store": "s", "question": "q", "answers": [{"unit": "a", "span": "weighs 412  kilos"}]}
+    (tmp_path / "long-answers.jsonl").write_text(json.dumps(spans))
+    for name in ("prism", "bm25"):
+        report = run_qa(path, systems=[name])
+        scores = report.systems[name].overall
+        assert (scores["recall@500t"], scores["excerpt_recall@500t"], scores["answer_recall@500t"]) == (0, 1, 1)
+        assert len(report.tables) == 2
+    spans["answers"] = [{"unit": "a", "span": "weighs 413 kilos"}]
+    (tmp_path / "long-answers.jsonl").write_text(json.dumps(spans))
+    assert run_qa(path, systems=["bm25"], one_scope=True).systems["bm25"].overall["answer_recall@4000t"] == 0

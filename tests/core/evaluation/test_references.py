@@ -2,8 +2,8 @@ from prism_core.context import ContextBuilder
 from prism_core.evaluation.baselines import Shelf
 from prism_core.evaluation.datasets import Item
 from prism_core.evaluation.references import IdentifierList, Oracle
-from prism_core.evaluation.systems import Ask, whole_identifiers
-from prism_core.text import O200kCounter
+from prism_core.evaluation.systems import Ask
+from prism_core.text import O200kCounter, whole_identifiers
 from prism_core.types import Event
 
 COUNTER = O200kCounter()

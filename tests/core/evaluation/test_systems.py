@@ -14,7 +14,6 @@ from prism_core.evaluation.systems import (
     TickingClock,
     after,
     contexts,
-    identifiers_only,
 )
 from prism_core.evaluation.workbench import workbench
 from prism_core.types import Event, Kind, Source
@@ -97,12 +96,6 @@ def test_contexts_are_packed_in_the_order_of_the_ranking(prism: PrismSystem) -> 
     assert packed[60].units == tuple(ranking.units[: len(packed[60].units)])
     assert 0 < packed[60].tokens <= 60
     assert len(packed[4000].units) == 30
-
-
-def test_identifiers_only_keeps_nothing_else(prism: PrismSystem) -> None:
-    prism.add([step("a", 'find({"user_id": "mia_li_3668"})', "seat 12 on HAT136, HAT136 leaves 2024-05-20")])
-    (unit,) = prism.search(Ask("HAT136")).units
-    assert identifiers_only(unit).text == "mia_li_3668 HAT136 2024-05-20"
 
 
 def test_questions_are_asked_after_everything_happened() -> None:

@@ -71,10 +71,17 @@ def test_the_memory_brings_the_needed_value_with_its_source(runs: Path) -> None:
     assert overall["source_recall_told@600t"] == 1.0
 
 
-def test_identifiers_alone_need_fewer_tokens(runs: Path) -> None:
-    report = run_traces(runs, systems=["prism", "prism-ids"], variants=[""])
-    whole, bare = (report.systems[name].overall["arg_coverage@150t"] for name in ("prism", "prism-ids"))
-    assert whole <= bare == 1.0
+def test_compact_steps_need_fewer_tokens(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    wordy = run("0-0", 0, "mia_1111", "ZFA04Y")
+    wordy["messages"][2]["content"] = json.dumps({"reservation": "ZFA04Y", "remarks": [TALK] * 9})
+    for message in wordy["messages"][3:13]:
+        message["content"] = message["content"].removesuffix(f", {TALK}")
+    path.write_text(json.dumps(wordy))
+    report = run_traces(path, systems=["prism", "prism-compact"], variants=[""])
+    whole, compact = (report.systems[name].overall for name in ("prism", "prism-compact"))
+    assert whole["arg_coverage@300t"] == whole["source_recall@300t"] == 0.0
+    assert compact["arg_coverage@300t"] == compact["source_recall@300t"] == 1.0
 
 
 def test_a_value_from_a_sibling_trial_counts_as_present_but_has_no_source(runs: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 import threading
@@ -569,3 +570,37 @@ class TestStore:
         receipt = lexical.write(Event(observation="x", source=Source.EXTERNAL, intent_tags=("buy",)), scope=SCOPE)
         unit = lexical.get(str(receipt.unit_id), scope=SCOPE)
         assert (unit.source, unit.intent_tags) == (Source.EXTERNAL, ("buy",))
+
+
+TALK = "Then we spoke of the weather and of other things that matter to nobody at all. "
+
+
+def test_a_long_memory_enters_a_small_context_as_an_excerpt_and_its_mark_gets_the_full_text() -> None:
+    with PrismMemory.open(embedder=None) as memory:
+        said = f"{TALK * 20}The bell of the chapel weighs 412 kilos. {TALK * 20}"
+        stored = memory.write(said, scope=SCOPE).unit_id
+        assert stored is not None
+        context = memory.context("How heavy is the chapel bell?", scope=SCOPE, budget=120)
+        (hit,) = context.retrieval.hits
+        mark = context.text.splitlines()[-2].rpartition("[… ")[2].rstrip("]")
+        assert context.tokens <= 120
+        assert "weighs 412 kilos" in context.text
+        assert context.excerpts == {stored: hit.text}
+        assert hit.metadata()["excerpt"] is True
+        assert memory.get(mark, scope=SCOPE).text == said == hit.unit.text
+        with pytest.raises(UnknownUnitError):
+            memory.get(mark, scope="somebody else")
+        with pytest.raises(UnknownUnitError):
+            memory.get(mark[:6], scope=SCOPE)
+        whole = memory.search("How heavy is the chapel bell?", scope=SCOPE, k=1)[0]
+        assert (whole.text, whole.metadata()["excerpt"]) == (said, False)
+
+
+def test_a_mark_that_may_stand_for_two_units_gets_none() -> None:
+    numbers = itertools.count()
+    with PrismMemory.open(embedder=None, new_id=lambda: f"01234567{next(numbers):08x}") as memory:
+        _, receipt = memory.write_many(["one", "two"], scope=SCOPE)
+        with pytest.raises(UnknownUnitError):
+            memory.get("01234567", scope=SCOPE)
+        assert receipt.unit_id is not None
+        assert memory.get(receipt.unit_id, scope=SCOPE).text == "two"
