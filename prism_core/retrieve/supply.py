@@ -78,7 +78,7 @@ def supply(
     prices = [weights.token_floor + count**weights.token_power for count in tokens]
     gains = np.zeros(len(rows), dtype=np.float32)
     gains[places] = _greedy_gains(holders, chances, prices, weights.covered)
-    return scaled(gains)
+    return np.sqrt(scaled(gains))
 
 
 def _chances(
