@@ -26,6 +26,8 @@ SAME_YEAR = 0.4
 SAID_ON = 0.8
 NEIGHBOUR_SECONDS = 3600.0
 """Units of a session further apart than this do not speak of the same thing for being neighbours."""
+BELOW_MEAN = 1.0
+"""Standard deviations below the mean of the pool at which a cosine similarity is worth nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +97,31 @@ def around(evidence: Evidence) -> dict[str, IntArray]:
 
 
 def dense_scores(evidence: Evidence, rows: IntArray) -> FloatArray:
-    """Cosine similarity over all rows of the scope, filled in for the given ones; shape (n,), >= 0."""
+    """Cosine similarity above the ground, over all rows of the scope, filled in for the given ones; shape (n,), >= 0."""
     scores = np.zeros(len(evidence.view.ids), dtype=np.float32)
     if evidence.vector is not None:
         wanted = np.unique(rows[rows >= 0])
-        scores[wanted] = np.clip(evidence.view.similarities(evidence.vector, wanted), 0.0, None)
+        scores[wanted] = above_ground(evidence.view.similarities(evidence.vector, wanted))
     return scores
+
+
+def above_ground(similarities: FloatArray) -> FloatArray:
+    """How far cosine similarities rise above what the embedder gives to anything.
+
+    Embedders differ in where the cosines of unrelated texts lie: around .15 for all-MiniLM-L6-v2, around .82 for
+    multilingual-e5-small, whose best rarely exceeds .92. Divided by the best alone, those would all be worth the same.
+    The ground is the mean of the pool less `BELOW_MEAN` standard deviations, but 0 at least.
+
+    Args:
+        similarities: of the pool, in [-1, 1], shape (p,).
+
+    Returns:
+        Shape (p,), >= 0.
+    """
+    if not len(similarities):
+        return similarities
+    ground = float(similarities.mean() - BELOW_MEAN * similarities.std())
+    return np.clip(similarities - max(ground, 0.0), 0.0, None).astype(np.float32)
 
 
 def lead(values: FloatArray) -> FloatArray:

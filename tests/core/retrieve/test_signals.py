@@ -30,6 +30,27 @@ def test_scaling_is_bounded_and_survives_nothing() -> None:
     assert signals.scaled(np.empty(0, dtype=np.float32)).tolist() == []
 
 
+def test_only_what_rises_above_the_ground_of_the_embedder_counts() -> None:
+    wide = np.array([-0.1, 0.0, 0.05, 0.1, 0.6], dtype=np.float32)
+    narrow = (0.82 + 0.1 * np.linspace(-1, 1, 5)).astype(np.float32)
+    raised = signals.above_ground(narrow)
+    # The ground of the wide one is below 0, where nothing is subtracted.
+    assert signals.above_ground(wide).tolist() == np.clip(wide, 0, None).tolist()
+    np.testing.assert_allclose(raised, [0, 0.0207, 0.0707, 0.1207, 0.1707], atol=1e-4)
+    assert signals.scaled(raised)[2] < 0.5 < 0.85 < signals.scaled(narrow)[2]
+
+
+def test_the_scaling_of_similarities_does_not_depend_on_where_an_embedder_puts_them() -> None:
+    values = np.array([0.3, 0.35, 0.4, 0.45, 0.9], dtype=np.float32)
+    here, there = (signals.scaled(signals.above_ground(each)) for each in (values, 0.5 + 0.4 * values))
+    np.testing.assert_allclose(here, there, atol=1e-5)
+
+
+def test_equal_similarities_and_none_have_no_height() -> None:
+    assert not signals.above_ground(np.full(3, 0.8, dtype=np.float32)).any()
+    assert signals.above_ground(np.empty(0, dtype=np.float32)).tolist() == []
+
+
 def test_neighbours_are_turns_of_a_dialogue_near_in_time(make_view: MakeView) -> None:
     view = make_view(
         [
