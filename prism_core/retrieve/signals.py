@@ -113,14 +113,14 @@ def above_ground(similarities: FloatArray) -> FloatArray:
     The ground is the mean of the pool less `BELOW_MEAN` standard deviations, but 0 at least.
 
     Args:
-        similarities: of the pool, in [-1, 1], shape (p,).
+        similarities: of the pool, in [-1, 1], shape (p,); 0 for a unit without a vector, which says nothing about the
+            ground.
 
     Returns:
         Shape (p,), >= 0.
     """
-    if not len(similarities):
-        return similarities
-    ground = float(similarities.mean() - BELOW_MEAN * similarities.std())
+    embedded = similarities[similarities != 0]
+    ground = float(embedded.mean() - BELOW_MEAN * embedded.std()) if len(embedded) else 0.0
     return np.clip(similarities - max(ground, 0.0), 0.0, None).astype(np.float32)
 
 

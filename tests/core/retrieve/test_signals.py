@@ -44,6 +44,8 @@ def test_the_scaling_of_similarities_does_not_depend_on_where_an_embedder_puts_t
     values = np.array([0.3, 0.35, 0.4, 0.45, 0.9], dtype=np.float32)
     here, there = (signals.scaled(signals.above_ground(each)) for each in (values, 0.5 + 0.4 * values))
     np.testing.assert_allclose(here, there, atol=1e-5)
+    with_others = np.append(values, np.zeros(5, dtype=np.float32))
+    assert signals.above_ground(with_others).tolist() == [*signals.above_ground(values).tolist(), 0, 0, 0, 0, 0]
 
 
 def test_equal_similarities_and_none_have_no_height() -> None:
