@@ -1,7 +1,7 @@
 """Signals: small functions from a pool of candidates to arrays.
 
-Every signal is bounded, scaled within the pool so that its best value is 1, and 0 for all where what it needs is
-absent (no embedder, no sessions, one speaker, no active set).
+Every signal is bounded, scaled within the pool so that its best value is 1 (for words less, where `weight_of_words`
+says so), and 0 for all where what it needs is absent (no embedder, no sessions, one speaker, no active set).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from prism_core.changes import FloatArray, IntArray
 from prism_core.protocols import Columns, ScopeView
-from prism_core.text import date_terms, dates, normalize
+from prism_core.text import date_terms, dates, normalize, word_terms
 from prism_core.types import EXPLAINING_RELATIONS
 
 LONG_TOKENS = 100
@@ -26,6 +26,8 @@ SAME_YEAR = 0.4
 SAID_ON = 0.8
 NEIGHBOUR_SECONDS = 3600.0
 """Units of a session further apart than this do not speak of the same thing for being neighbours."""
+ENOUGH_WORDS = 0.5
+"""Share of a question's terms, weighted by rarity, that one unit must hold for words to count in full beside vectors."""
 BELOW_MEAN = 1.0
 """Standard deviations below the mean of the pool at which a cosine similarity is worth nothing."""
 
@@ -97,7 +99,7 @@ def around(evidence: Evidence) -> dict[str, IntArray]:
 
 
 def dense_scores(evidence: Evidence, rows: IntArray) -> FloatArray:
-    """Cosine similarity above the ground, over all rows of the scope, filled in for the given ones; shape (n,), >= 0."""
+    """Cosine similarity above the ground, over all rows of the scope, filled in for the given ones; shape (n,)."""
     scores = np.zeros(len(evidence.view.ids), dtype=np.float32)
     if evidence.vector is not None:
         wanted = np.unique(rows[rows >= 0])
@@ -121,7 +123,19 @@ def above_ground(similarities: FloatArray) -> FloatArray:
     """
     embedded = similarities[similarities != 0]
     ground = float(embedded.mean() - BELOW_MEAN * embedded.std()) if len(embedded) else 0.0
-    return np.clip(similarities - max(ground, 0.0), 0.0, None).astype(np.float32)
+    return np.asarray(np.clip(similarities - max(ground, 0.0), 0.0, None), dtype=np.float32)
+
+
+def weight_of_words(evidence: Evidence) -> float:
+    """How much words count beside vectors, in [0, 1]; 1 where there are no vectors to count instead.
+
+    The best match of a question is scaled to 1 however bad it is. Where no unit holds more than a few of the question's
+    words, as in small talk that is to remind of something, the best by words is best by chance.
+    """
+    if evidence.vector is None:
+        return 1.0
+    best = float(evidence.view.coverage(word_terms(evidence.terms), evidence.rows).max(initial=0.0))
+    return min(best / ENOUGH_WORDS, 1.0)
 
 
 def lead(values: FloatArray) -> FloatArray:

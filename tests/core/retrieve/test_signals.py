@@ -3,6 +3,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
+from prism_core.changes import FloatArray
 from prism_core.retrieve import signals
 from prism_core.retrieve.coherence import coherence, shared_identifiers
 from prism_core.retrieve.signals import Evidence
@@ -28,6 +29,21 @@ def test_scaling_is_bounded_and_survives_nothing() -> None:
     assert signals.scaled(np.array([-1, 0, 2, 4], dtype=np.float32)).tolist() == [0, 0, 0.5, 1]
     assert signals.scaled(np.array([-1, 0], dtype=np.float32)).tolist() == [0, 0]
     assert signals.scaled(np.empty(0, dtype=np.float32)).tolist() == []
+
+
+def test_words_count_less_beside_vectors_where_no_unit_holds_many_of_the_question(make_view: MakeView) -> None:
+    view = make_view(["the red bicycle is in the garage", "lunch with Ann on Monday"])
+
+    def weight(question: str, vector: FloatArray | None) -> float:
+        terms = analyze(question)
+        return signals.weight_of_words(Evidence(view, np.arange(2), view.lexical(terms), terms, vector))
+
+    vector = np.ones(3, dtype=np.float32)
+    small_talk = "I feel so happy today, the garage smells like summer and my friends visit"
+    assert weight("Is the red bicycle in the garage?", vector) == 1.0
+    assert 0.0 < weight(small_talk, vector) < 0.5
+    assert weight(small_talk, None) == 1.0
+    assert weight("Wann kommt der Zug?", vector) == weight("", vector) == 0.0
 
 
 def test_only_what_rises_above_the_ground_of_the_embedder_counts() -> None:
