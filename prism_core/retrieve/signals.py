@@ -27,8 +27,8 @@ SAID_ON = 0.8
 NEIGHBOUR_SECONDS = 3600.0
 """Units of a session further apart than this do not speak of the same thing for being neighbours."""
 ENOUGH_WORDS = 0.5
-"""Share of a question's terms, weighted by rarity, that one unit must hold for words to count in full beside vectors."""
-BELOW_MEAN = 1.0
+"""Share of a question's terms, weighted by rarity, that a unit must hold for words to count in full beside vectors."""
+BELOW_MEAN = 1.5
 """Standard deviations below the mean of the pool at which a cosine similarity is worth nothing."""
 
 

@@ -48,12 +48,13 @@ def test_words_count_less_beside_vectors_where_no_unit_holds_many_of_the_questio
 
 def test_only_what_rises_above_the_ground_of_the_embedder_counts() -> None:
     wide = np.array([-0.1, 0.0, 0.05, 0.1, 0.6], dtype=np.float32)
-    narrow = (0.82 + 0.1 * np.linspace(-1, 1, 5)).astype(np.float32)
+    narrow = np.array([0.7, 0.8, 0.82, 0.84, 0.9], dtype=np.float32)
     raised = signals.above_ground(narrow)
     # The ground of the wide one is below 0, where nothing is subtracted.
     assert signals.above_ground(wide).tolist() == np.clip(wide, 0, None).tolist()
-    np.testing.assert_allclose(raised, [0, 0.0207, 0.0707, 0.1207, 0.1707], atol=1e-4)
-    assert signals.scaled(raised)[2] < 0.5 < 0.85 < signals.scaled(narrow)[2]
+    ground = 0.812 - signals.BELOW_MEAN * 0.06524
+    np.testing.assert_allclose(raised, [0, *(narrow[1:] - ground)], atol=1e-4)
+    assert signals.scaled(raised)[2] < 0.6 < 0.9 < signals.scaled(narrow)[2]
 
 
 def test_the_scaling_of_similarities_does_not_depend_on_where_an_embedder_puts_them() -> None:
