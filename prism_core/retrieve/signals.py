@@ -29,7 +29,10 @@ NEIGHBOUR_SECONDS = 3600.0
 ENOUGH_WORDS = 0.5
 """Share of a question's terms, weighted by rarity, that a unit must hold for words to count in full beside vectors."""
 BELOW_MEAN = 1.5
-"""Standard deviations below the mean of the pool at which a cosine similarity is worth nothing."""
+"""Standard deviations below the mean of ordinary units at which a cosine similarity is worth nothing."""
+ORDINARY_UNITS = 256
+"""How many units, evenly over the scope, stand for ordinary ones. Not the pool: an approximate index brings now one,
+now another candidate at the margin, and that should not change the order of the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,28 +103,32 @@ def around(evidence: Evidence) -> dict[str, IntArray]:
 
 def dense_scores(evidence: Evidence, rows: IntArray) -> FloatArray:
     """Cosine similarity above the ground, over all rows of the scope, filled in for the given ones; shape (n,)."""
-    scores = np.zeros(len(evidence.view.ids), dtype=np.float32)
+    count = len(evidence.view.ids)
+    scores = np.zeros(count, dtype=np.float32)
     if evidence.vector is not None:
         wanted = np.unique(rows[rows >= 0])
-        scores[wanted] = above_ground(evidence.view.similarities(evidence.vector, wanted))
+        sample = np.unique(np.linspace(0, count - 1, ORDINARY_UNITS).astype(np.intp))
+        ordinary = evidence.view.similarities(evidence.vector, sample)
+        scores[wanted] = above_ground(evidence.view.similarities(evidence.vector, wanted), ordinary)
     return scores
 
 
-def above_ground(similarities: FloatArray) -> FloatArray:
+def above_ground(similarities: FloatArray, ordinary: FloatArray) -> FloatArray:
     """How far cosine similarities rise above what the embedder gives to anything.
 
     Embedders differ in where the cosines of unrelated texts lie: around .15 for all-MiniLM-L6-v2, around .82 for
     multilingual-e5-small, whose best rarely exceeds .92. Divided by the best alone, those would all be worth the same.
-    The ground is the mean of the pool less `BELOW_MEAN` standard deviations, but 0 at least.
+    The ground is the mean of ordinary units less `BELOW_MEAN` standard deviations, but 0 at least.
 
     Args:
-        similarities: of the pool, in [-1, 1], shape (p,); 0 for a unit without a vector, which says nothing about the
-            ground.
+        similarities: of candidates to the question, in [-1, 1], shape (p,).
+        ordinary: of units that nobody chose to the same question, shape (m,); 0 for a unit without a vector, which
+            says nothing about the ground.
 
     Returns:
         Shape (p,), >= 0.
     """
-    embedded = similarities[similarities != 0]
+    embedded = ordinary[ordinary != 0]
     ground = float(embedded.mean() - BELOW_MEAN * embedded.std()) if len(embedded) else 0.0
     return np.asarray(np.clip(similarities - max(ground, 0.0), 0.0, None), dtype=np.float32)
 
