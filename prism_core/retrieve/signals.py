@@ -33,6 +33,8 @@ BELOW_MEAN = 1.5
 ORDINARY_UNITS = 256
 """How many units, evenly over the scope, stand for ordinary ones. Not the pool: an approximate index brings now one,
 now another candidate at the margin, and that should not change the order of the others."""
+ENOUGH_UNITS = 10
+"""Fewer units with a vector than this are no measure of what is ordinary: the only one would be its own ground."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,8 @@ def above_ground(similarities: FloatArray, ordinary: FloatArray) -> FloatArray:
 
     Embedders differ in where the cosines of unrelated texts lie: around .15 for all-MiniLM-L6-v2, around .82 for
     multilingual-e5-small, whose best rarely exceeds .92. Divided by the best alone, those would all be worth the same.
-    The ground is the mean of ordinary units less `BELOW_MEAN` standard deviations, but 0 at least.
+    The ground is the mean of ordinary units less `BELOW_MEAN` standard deviations, but 0 at least, and 0 where there
+    are fewer than `ENOUGH_UNITS`.
 
     Args:
         similarities: of candidates to the question, in [-1, 1], shape (p,).
@@ -129,7 +132,7 @@ def above_ground(similarities: FloatArray, ordinary: FloatArray) -> FloatArray:
         Shape (p,), >= 0.
     """
     embedded = ordinary[ordinary != 0]
-    ground = float(embedded.mean() - BELOW_MEAN * embedded.std()) if len(embedded) else 0.0
+    ground = float(embedded.mean() - BELOW_MEAN * embedded.std()) if len(embedded) >= ENOUGH_UNITS else 0.0
     return np.asarray(np.clip(similarities - max(ground, 0.0), 0.0, None), dtype=np.float32)
 
 
