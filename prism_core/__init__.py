@@ -1,7 +1,7 @@
 """Long-term memory for LLM agents: a temporal-causal graph, hybrid retrieval and Pareto ranking."""
 
 from prism_core.context import ContextBuilder, Packed
-from prism_core.embed import CachedEmbedder, MiniLMEmbedder
+from prism_core.embed import CachedEmbedder, MiniLMEmbedder, MultilingualEmbedder
 from prism_core.errors import PrismError
 from prism_core.memory import PrismMemory
 from prism_core.protocols import Clock, Embedder, IdFactory, Ledger, TokenCounter, VectorIndex
@@ -69,6 +69,7 @@ __all__ = [
     "LogEntry",
     "MemoryUnit",
     "MiniLMEmbedder",
+    "MultilingualEmbedder",
     "O200kCounter",
     "Objective",
     "Outcome",

@@ -63,4 +63,4 @@ def _objectives(results: Mapping[str, Result], folder: Path) -> None:
 
     result = results.get("example")
     if result is not None:
-        figures.objectives(result["report"]["candidates"], ("relevance", "context"), folder / "objectives.svg")
+        figures.objectives(result["report"]["candidates"], ("lexical", "dense"), folder / "objectives.svg")

@@ -14,6 +14,8 @@ from prism_core.cli.group import OneLineErrors
 from prism_core.cli.options import (
     DEFAULT_STORE,
     AsJson,
+    Embedder,
+    EmbedderOption,
     Index,
     IndexOption,
     Jobs,
@@ -65,6 +67,7 @@ def ingest(
     store: Store = DEFAULT_STORE,
     scope: ScopeSegments = None,
     index: IndexOption = Index.AUTO,
+    embedder: EmbedderOption = Embedder.MINILM,
     no_embedder: NoEmbedder = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the summary only.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print receipts as JSON lines.")] = False,
@@ -72,7 +75,7 @@ def ingest(
     """Write files into the store; one receipt per message."""
     from prism_core.cli import ingesting
 
-    ingesting.ingest(files, Place.of(store, scope, index, embed=not no_embedder), quiet=quiet, json=json)
+    ingesting.ingest(files, Place.of(store, scope, index, None if no_embedder else embedder), quiet=quiet, json=json)
 
 
 @app.command()
@@ -94,13 +97,14 @@ def ask(
     store: Store = DEFAULT_STORE,
     scope: ScopeSegments = None,
     index: IndexOption = Index.AUTO,
+    embedder: EmbedderOption = Embedder.MINILM,
     no_embedder: NoEmbedder = False,
 ) -> None:
     """Print what the memory hands to a model for a question."""
     from prism_core.cli import asking
 
     asked = asking.Question(question, k, budget, task, session, tuple(active or ()))
-    asking.ask(asked, Place.of(store, scope, index, embed=not no_embedder), explain=explain, json=json)
+    asking.ask(asked, Place.of(store, scope, index, None if no_embedder else embedder), explain=explain, json=json)
 
 
 @app.command()
@@ -151,6 +155,7 @@ def rebuild(
     store: Store = DEFAULT_STORE,
     scope: ScopeSegments = None,
     index: IndexOption = Index.AUTO,
+    embedder: EmbedderOption = Embedder.MINILM,
     no_embedder: NoEmbedder = False,
 ) -> None:
     """Derive graph and indexes from the ledger again."""
@@ -158,7 +163,7 @@ def rebuild(
 
     if reembed and no_embedder:
         raise typer.BadParameter("nothing can be embedded without an embedder", param_hint="--reembed")
-    place = Place.of(store, scope, index, embed=not no_embedder)
+    place = Place.of(store, scope, index, None if no_embedder else embedder)
     upkeep.rebuild(place, everything=everything, reembed=reembed)
 
 
@@ -170,6 +175,7 @@ def eval_qa(
     distractors: Annotated[
         int, typer.Option("--distractors", min=0, help="Add this many units of unrelated prose to every scope.")
     ] = 0,
+    embedder: EmbedderOption = Embedder.MINILM,
     jobs: Jobs = 1,
     limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Ask only the first questions.")] = None,
     json: JsonFile = None,
@@ -178,10 +184,9 @@ def eval_qa(
     """Is the evidence of a question among what comes back?"""
     from prism_core.cli import measuring
 
+    size = measuring.Size(one_scope, distractors, limit)
     output = measuring.Output(json, raw)
-    measuring.eval_qa(
-        file, systems=systems, one_scope=one_scope, distractors=distractors, jobs=jobs, limit=limit, output=output
-    )
+    measuring.eval_qa(file, systems=systems, size=size, embedder=embedder, jobs=jobs, output=output)
 
 
 @evaluate.command("traces")
@@ -216,6 +221,7 @@ def eval_abstention(
         int | None,
         typer.Option(metavar="N", min=1, help="Off-domain messages per row, drawn at random.", show_default="all"),
     ] = None,
+    embedder: EmbedderOption = Embedder.MINILM,
     jobs: Jobs = 1,
     json: JsonFile = None,
     raw: RawFile = None,
@@ -224,7 +230,9 @@ def eval_abstention(
     from prism_core.cli import measuring
 
     output = measuring.Output(json, raw)
-    measuring.eval_abstention(file, offdomain, systems=systems, per_row=per_row, jobs=jobs, output=output)
+    measuring.eval_abstention(
+        file, offdomain, systems=systems, per_row=per_row, embedder=embedder, jobs=jobs, output=output
+    )
 
 
 @evaluate.command("robustness")

@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from prism_core.cli.options import Tasks
+from prism_core.cli.options import Embedder, Tasks
 from prism_core.demo import run_demo
 from prism_core.demo.run import SCOPE
 from prism_core.evaluation import Report, run_abstention, run_qa, run_robustness, run_traces, run_weights
@@ -40,20 +40,34 @@ class Output:
     raw: Path | None = None
 
 
-def eval_qa(
-    file: Path,
-    *,
-    systems: str | None,
-    one_scope: bool,
-    distractors: int,
-    jobs: int,
-    limit: int | None,
-    output: Output,
-) -> None:
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much is stored and asked.
+
+    Attributes:
+        one_scope: all rows in one store.
+        distractors: units of unrelated prose in every store.
+        limit: ask only the first questions.
+    """
+
+    one_scope: bool = False
+    distractors: int = 0
+    limit: int | None = None
+
+
+def eval_qa(file: Path, *, systems: str | None, size: Size, embedder: Embedder, jobs: int, output: Output) -> None:
     """Measure evidence recall and print the tables."""
     names = _names(systems) or tuple(qa_evaluation.SYSTEMS)
     _report(
-        lambda: run_qa(file, systems=names, one_scope=one_scope, distractors=distractors, jobs=jobs, limit=limit),
+        lambda: run_qa(
+            file,
+            systems=names,
+            one_scope=size.one_scope,
+            distractors=size.distractors,
+            limit=size.limit,
+            jobs=jobs,
+            embedder=embedder.value,
+        ),
         output,
     )
 
@@ -75,11 +89,21 @@ def eval_traces(
 
 
 def eval_abstention(
-    file: Path, offdomain: Path, *, systems: str | None, per_row: int | None, jobs: int, output: Output
+    file: Path,
+    offdomain: Path,
+    *,
+    systems: str | None,
+    per_row: int | None,
+    embedder: Embedder,
+    jobs: int,
+    output: Output,
 ) -> None:
     """Measure how well answerability tells questions with an answer from others, and print the tables."""
     names = _names(systems) or tuple(abstention_evaluation.SYSTEMS)
-    _report(lambda: run_abstention(file, offdomain, systems=names, per_row=per_row, jobs=jobs), output)
+    _report(
+        lambda: run_abstention(file, offdomain, systems=names, per_row=per_row, jobs=jobs, embedder=embedder.value),
+        output,
+    )
 
 
 def eval_robustness(file: Path, *, draws: int, seed: int, limit: int | None, output: Output) -> None:

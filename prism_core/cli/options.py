@@ -22,6 +22,13 @@ class Index(StrEnum):
     EXACT = "exact"
 
 
+class Embedder(StrEnum):
+    """What makes the vectors; the names of `embed.EMBEDDERS`."""
+
+    MINILM = "minilm"
+    MULTILINGUAL = "multilingual"
+
+
 class Tasks(StrEnum):
     """Which runs ask, by the number of their task."""
 
@@ -41,6 +48,14 @@ IndexOption = Annotated[
     Index, typer.Option("--index", help="Vector index: auto takes Chroma for scopes of 5,000 units and more.")
 ]
 NoEmbedder = Annotated[bool, typer.Option("--no-embedder", help="Search by words alone; embed nothing.")]
+EmbedderOption = Annotated[
+    Embedder,
+    typer.Option(
+        "--embedder",
+        envvar="PRISM_EMBEDDER",
+        help="What makes the vectors; multilingual needs the extra of this name. A store keeps to one.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 JsonFile = Annotated[Path | None, typer.Option("--json", metavar="OUT", help="Write the figures to this file too.")]
 RawFile = Annotated[
@@ -60,15 +75,17 @@ class Place:
         store: directory or URL of the store.
         scope: whose memory.
         index: which vector index to use.
-        embed: whether vectors are made and searched.
+        embedder: what makes the vectors; None where none are made or searched.
     """
 
     store: str
     scope: tuple[str, ...] = DEFAULT_SCOPE
     index: Index = Index.AUTO
-    embed: bool = False
+    embedder: Embedder | None = None
 
     @classmethod
-    def of(cls, store: str, scope: list[str] | None, index: Index = Index.AUTO, *, embed: bool = False) -> Place:
+    def of(
+        cls, store: str, scope: list[str] | None, index: Index = Index.AUTO, embedder: Embedder | None = None
+    ) -> Place:
         """The place that options name."""
-        return cls(store, tuple(scope) if scope else DEFAULT_SCOPE, index, embed)
+        return cls(store, tuple(scope) if scope else DEFAULT_SCOPE, index, embedder)

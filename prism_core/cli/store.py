@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from prism_core.cli.options import Place
 from prism_core.cli.output import named, note
+from prism_core.embed import make_embedder
 from prism_core.memory import PrismMemory
 from prism_core.memory.parts import now_utc
 from prism_core.protocols import Clock
@@ -14,10 +15,12 @@ def open_store(place: Place, *, create: bool = False, clock: Clock = now_utc) ->
 
     Raises:
         StoreNotFoundError: if there is none and `create` is false; nothing is made.
+        EmbedderMismatchError: if its vectors come from another embedder.
+        MissingExtraError: if the extra of the embedder is not installed.
     """
     return PrismMemory.open(
         place.store,
-        embedder="default" if place.embed else None,
+        embedder=None if place.embedder is None else make_embedder(place.embedder.value),
         index=place.index.value,
         create=create,
         clock=clock,

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from prism_core.embed import DEFAULT_EMBEDDER
 from prism_core.errors import DatasetError
 from prism_core.evaluation.bootstrap import Intervals, interval, resamples
 from prism_core.evaluation.datasets import QARow, load_qa, load_traces
@@ -64,6 +65,7 @@ def run_abstention(
     systems: Sequence[str] = tuple(SYSTEMS),
     per_row: int | None = None,
     jobs: int = 1,
+    embedder: str = DEFAULT_EMBEDDER,
 ) -> Report:
     """Ask every store questions it can answer and questions it cannot, and compare the answerability of both.
 
@@ -73,12 +75,15 @@ def run_abstention(
         systems: names from `SYSTEMS`.
         per_row: off-domain questions per store, drawn with a fixed seed; all when None.
         jobs: processes; each takes a store at a time.
+        embedder: name of the embedder, from `embed.EMBEDDERS`.
 
     Raises:
         DatasetError: if a file cannot be read, or holds too little to ask.
-        QueryError: if a system is unknown.
+        QueryError: if a system or the embedder is unknown.
+        MissingExtraError: if the extra of the embedder is not installed.
     """
     names = choose(systems, SYSTEMS)
+    workbench(embedder)  # a wrong name is better found before the files are read
     rows = load_qa(path)
     if len(rows) < 2:
         raise DatasetError(str(path), len(rows), "another row is needed, for questions that this one cannot answer")
@@ -87,7 +92,7 @@ def run_abstention(
         raise DatasetError(str(offdomain), 1, "no user says anything")
     rng = np.random.default_rng(SEED)
     tasks = [
-        partial(evaluate_store, row, probes(row, rows[number - 1], _drawn(messages, per_row, rng)), names)
+        partial(evaluate_store, row, probes(row, rows[number - 1], _drawn(messages, per_row, rng)), names, embedder)
         for number, row in enumerate(rows)
     ]
     outcomes = run_tasks(tasks, jobs=jobs, title="asking")
@@ -146,11 +151,13 @@ def renamed(text: str, names: Sequence[str], others: Sequence[str]) -> str:
     return re.sub(pattern, lambda match: counterpart[match.group().lower()], text, flags=re.IGNORECASE)
 
 
-def evaluate_store(row: QARow, asked: Sequence[Probe], names: Sequence[str]) -> list[Outcome]:
+def evaluate_store(
+    row: QARow, asked: Sequence[Probe], names: Sequence[str], embedder: str = DEFAULT_EMBEDDER
+) -> list[Outcome]:
     """Ask a store everything; the value of every outcome is the answerability of its retrieval."""
     outcomes: list[Outcome] = []
     for name in names:
-        system = PrismSystem(workbench().opener(lexical=SYSTEMS[name]), after(row.items))
+        system = PrismSystem(workbench(embedder).opener(lexical=SYSTEMS[name]), after(row.items))
         system.add(row.items)
         for probe in asked:
             found, seconds = system.retrieve(Ask(probe.text))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,21 +30,24 @@ class Intervals:
     """95 % intervals of the overall figures.
 
     Attributes:
-        groups: how many conversations or tasks were drawn from.
+        groups: how many conversations or tasks were drawn from; questions, where `of_questions`.
         reference: the system the others are compared with.
         systems: lowest and highest value by key, by system.
         differences: figure of the reference less that of the other, its lowest and its highest value; by key, by the
             other system.
+        of_questions: whether the questions of a single conversation were drawn; what that says is about it alone.
     """
 
     groups: int
     reference: str
     systems: Mapping[str, Mapping[str, Interval]] = field(default_factory=dict)
     differences: Mapping[str, Mapping[str, tuple[float, float, float]]] = field(default_factory=dict)
+    of_questions: bool = False
 
     def as_dict(self) -> dict[str, object]:
         """Everything as plain values, with how it was computed."""
         how = {"level": LEVEL, "resamples": RESAMPLES, "seed": SEED, "groups": self.groups}
+        how |= {"of_questions": self.of_questions}
         systems = {name: {key: list(found) for key, found in keys.items()} for name, keys in self.systems.items()}
         differences = {
             name: {key: list(found) for key, found in keys.items()} for name, keys in self.differences.items()
@@ -71,16 +74,19 @@ def intervals(outcomes: Sequence[Outcome], systems: Sequence[str]) -> Intervals 
     """Intervals of every system's overall figures and of the differences to one of them.
 
     The reference is the system `prism`, or the first one where it is missing. Adversarial questions are left out, as
-    they are of the overall figures.
+    they are of the overall figures. Of a single conversation or task its questions are drawn.
 
     Args:
         outcomes: of all systems.
         systems: names, in the order they are shown in.
 
     Returns:
-        None where there are fewer than two groups to draw from.
+        None where there are fewer than two groups, or questions of one group, to draw from.
     """
     counted = [outcome for outcome in outcomes if outcome.category != ADVERSARIAL]
+    of_questions = len({outcome.group for outcome in counted}) < 2
+    if of_questions:
+        counted = [replace(outcome, group=outcome.question) for outcome in counted]
     groups = {name: number for number, name in enumerate(dict.fromkeys(outcome.group for outcome in counted))}
     if len(groups) < 2:
         return None
@@ -92,6 +98,7 @@ def intervals(outcomes: Sequence[Outcome], systems: Sequence[str]) -> Intervals 
         reference,
         {name: {key: interval(drawn) for key, (_, drawn) in means.items()} for name, means in resampled.items()},
         {name: _differences(resampled[reference], means) for name, means in resampled.items() if name != reference},
+        of_questions,
     )
 
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
+from prism_core.embed import DEFAULT_EMBEDDER
 from prism_core.evaluation import baselines
 from prism_core.evaluation.ablations import NOTES, REORDERS, reordered
 from prism_core.evaluation.baselines import Baseline, Shelf
@@ -95,6 +96,7 @@ def run_qa(
     distractors: int = 0,
     jobs: int = 1,
     limit: int | None = None,
+    embedder: str = DEFAULT_EMBEDDER,
 ) -> Report:
     """Ask the questions of an evidence-QA file.
 
@@ -105,19 +107,22 @@ def run_qa(
         distractors: units of unrelated prose to put into every store besides.
         jobs: processes; each takes a row at a time.
         limit: ask only the first questions of the file.
+        embedder: name of the embedder of all systems that take one, from `embed.EMBEDDERS`.
 
     Raises:
         DatasetError: if the file cannot be read, or has no question that can be answered from its units.
-        QueryError: if a system is unknown.
+        QueryError: if a system or the embedder is unknown.
+        MissingExtraError: if the extra of the embedder is not installed.
     """
     names = choose(systems, known())
+    workbench(embedder)  # a wrong name is better found before the file is read
     rows = limited(load_qa(path, one_scope=one_scope), limit)
     if distractors:
         unrelated = distractor_items(distractors)
         rows = [replace(row, items=(*row.items, *unrelated)) for row in rows]
-    tasks = [partial(evaluate_row, row, names) for row in rows]
+    tasks = [partial(evaluate_row, row, names, embedder=embedder) for row in rows]
     outcomes = run_tasks(tasks, jobs=jobs, title="asking")
-    notes = [f"{len(rows)} stores, {sum(len(row.items) for row in rows)} units"]
+    notes = [f"{len(rows)} stores, {sum(len(row.items) for row in rows)} units; embedder {embedder}"]
     if unusable := sum(row.unusable for row in rows):
         notes.append(f"{unusable} questions left out: none of their evidence is in the file")
     return Report(
@@ -143,7 +148,11 @@ def _tables(outcomes: Sequence[Outcome]) -> dict[str, dict[str, str]]:
 
 
 def evaluate_row(
-    row: QARow, names: Sequence[str], entries: Entries | None = None, budgets: tuple[int, ...] = BUDGETS
+    row: QARow,
+    names: Sequence[str],
+    entries: Entries | None = None,
+    budgets: tuple[int, ...] = BUDGETS,
+    embedder: str = DEFAULT_EMBEDDER,
 ) -> list[Outcome]:
     """Fill every system with a row's units and ask it the row's questions.
 
@@ -152,11 +161,13 @@ def evaluate_row(
         names: names from `entries`; those that share a store are asked once.
         entries: systems by name; those of `known` when None.
         budgets: token budgets contexts are made for, with `MEAN_BUDGET` among them.
+        embedder: name of the embedder of all systems that take one.
     """
+    bench = workbench(embedder)
     asked = known() if entries is None else entries
     outcomes: list[Outcome] = []
     for family in families(names, asked):
-        system = asked[family[0]].make(workbench(), after(row.items))
+        system = asked[family[0]].make(bench, after(row.items))
         system.add(row.items)
         for question in row.questions:
             ask = Ask(question.text, budgets, session_id=question.session)

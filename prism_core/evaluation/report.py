@@ -148,7 +148,8 @@ def _print_intervals(console: Console, columns: Mapping[str, str], found: Interv
         ahead = {key: span((low, high), "+") for key, (_, low, high) in paired.items()}
         rows[f"{found.reference} - {name}"] = ahead
     known = {title: key for title, key in columns.items() if any(key in row for row in rows.values())}
-    print_table(console, f"95 % intervals, paired bootstrap over {found.groups} groups", known, rows)
+    drawn = "questions of one group" if found.of_questions else "groups"
+    print_table(console, f"95 % intervals, paired bootstrap over {found.groups} {drawn}", known, rows)
 
 
 def print_table(

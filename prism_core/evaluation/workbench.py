@@ -13,8 +13,8 @@ from typing import Literal
 import numpy as np
 
 from prism_core.changes import FloatArray
-from prism_core.context import ContextBuilder
-from prism_core.embed import CachedEmbedder, MiniLMEmbedder
+from prism_core.context import ContextBuilder, Detail
+from prism_core.embed import DEFAULT_EMBEDDER, CachedEmbedder, make_embedder
 from prism_core.errors import QueryError
 from prism_core.evaluation.systems import Opener, Ranking, System
 from prism_core.memory import PrismMemory
@@ -138,23 +138,43 @@ def families(names: Sequence[str], entries: Entries) -> list[list[str]]:
     return list(found.values())
 
 
-@cache
-def workbench() -> Workbench:
-    """The workbench of this process."""
-    counter = O200kCounter()
-    embedder = CachedEmbedder(_known_vectors(), queries=_REMEMBERED, documents=_REMEMBERED)
-    whole = ContextBuilder(counter, cache_size=_REMEMBERED, detail="full")
-    return Workbench(embedder, counter, whole, ContextBuilder(counter, cache_size=_REMEMBERED))
+def workbench(embedder: str = DEFAULT_EMBEDDER) -> Workbench:
+    """The workbench of this process.
+
+    Args:
+        embedder: name of the embedder, one of `embed.EMBEDDERS`.
+
+    Raises:
+        QueryError: if there is none of that name.
+        MissingExtraError: if its extra is not installed.
+    """
+    return _workbench(embedder)
 
 
 def know_vectors(vectors: Mapping[str, FloatArray]) -> None:
-    """Take over document vectors, by text, that another process computed."""
-    _known_vectors().vectors.update(vectors)
+    """Take over document vectors, by text, that the default embedder computed in another process."""
+    _known_vectors(DEFAULT_EMBEDDER).vectors.update(vectors)
 
 
 @cache
-def _known_vectors() -> KnownVectors:
-    return KnownVectors(MiniLMEmbedder())
+def _workbench(embedder: str) -> Workbench:
+    cached = CachedEmbedder(_known_vectors(embedder), queries=_REMEMBERED, documents=_REMEMBERED)
+    return Workbench(cached, _counter(), _builder("full"), _builder("auto"))
+
+
+@cache
+def _known_vectors(embedder: str) -> KnownVectors:
+    return KnownVectors(make_embedder(embedder))
+
+
+@cache
+def _counter() -> O200kCounter:
+    return O200kCounter()
+
+
+@cache
+def _builder(detail: Detail) -> ContextBuilder:
+    return ContextBuilder(_counter(), cache_size=_REMEMBERED, detail=detail)
 
 
 def choose(names: Sequence[str], known: Mapping[str, object]) -> list[str]:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from math import log1p
 from typing import Self
 
 import numpy as np
 
 from prism_core.changes import FloatArray
-from prism_core.retrieve.signals import Evidence
+from prism_core.retrieve.signals import Evidence, idf
 from prism_core.text import analyze, word_terms
 
 DOUBT = 1.5
 """Terms no unit holds that every question is taken to have besides its own: one rare word in common proves little."""
 MOST = 4.0
 """As how many terms that no unit holds a question counts at most: nobody answers all of a long message at once."""
+FEW_UNITS = 100
+"""In a smaller scope a term that most units hold need not be a common one; terms are weighed as in one of this size."""
 LEAST = 0.25
 """What a term counts at least, of one that no unit holds: in a scope about one thing its name stands in every unit."""
 SIMILARITY_WEIGHT = 0.75
@@ -97,21 +98,13 @@ def _share(evidence: Evidence) -> FloatArray:
     frequency = {term: evidence.view.document_frequency(term) for term in terms}
     # A pair of characters that no unit holds mostly straddles two words, which says nothing against any unit.
     wanted = [term for term in terms if term not in names and (term in words or frequency[term])] or terms
-    unseen = _idf(0, len(evidence.view.ids))
-    weights = np.array(
-        [
-            1.0 if term in names else max(_idf(frequency[term], len(evidence.view.ids)) / unseen, LEAST)
-            for term in wanted
-        ]
-    )
+    units = max(len(evidence.view.ids), FEW_UNITS)
+    unseen = idf(0, units)
+    weights = np.array([1.0 if term in names else max(idf(frequency[term], units) / unseen, LEAST) for term in wanted])
     # Characters are pieces of words that many units hold by chance: the longer the question, the more of them.
     asked = min(float(weights.sum()), MOST) if len(words) == len(terms) else float(weights.sum())
     share = weights @ evidence.view.held(wanted, evidence.rows) / (asked + DOUBT)
     return np.minimum(share, 1.0).astype(np.float32)
-
-
-def _idf(df: int, n: int) -> float:
-    return log1p((n - df + 0.5) / (df + 0.5))
 
 
 @lru_cache(maxsize=1 << 14)

@@ -137,10 +137,12 @@ def _conversation_signals(query: IntentQuery, evidence: Evidence, tagger: Intent
     columns, rows = evidence.columns, evidence.rows
     near = of.around(evidence)
     dense = of.scaled(of.dense_scores(evidence, np.concatenate([rows, near["before"], near["after"]])))
-    lexical = of.scaled(evidence.lexical)
+    words = np.float32(of.weight_of_words(evidence))
+    lexical = words * of.scaled(evidence.lexical)
     lean = of.sparing(columns.tokens[rows])
     asked = lean * of.gathered(columns.question.astype(np.float32), near["before"])
     session_lexical, session_dense = of.session_support(evidence, dense)
+    session_lexical *= words
     timed = columns.timed[rows].astype(np.float32)
     nearby = (of.gathered(lexical, near["before 2"]) + of.gathered(lexical, near["after 2"])) / 2
     return {

@@ -1,7 +1,7 @@
 """Signals: small functions from a pool of candidates to arrays.
 
-Every signal is bounded, scaled within the pool so that its best value is 1, and 0 for all where what it needs is
-absent (no embedder, no sessions, one speaker, no active set).
+Every signal is bounded, scaled within the pool so that its best value is 1 (for words less, where `weight_of_words`
+says so), and 0 for all where what it needs is absent (no embedder, no sessions, one speaker, no active set).
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
+from math import log1p
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prism_core.changes import FloatArray, IntArray
 from prism_core.protocols import Columns, ScopeView
-from prism_core.text import date_terms, dates, normalize
+from prism_core.text import date_terms, dates, normalize, word_terms
 from prism_core.types import EXPLAINING_RELATIONS
 
 LONG_TOKENS = 100
@@ -26,6 +27,15 @@ SAME_YEAR = 0.4
 SAID_ON = 0.8
 NEIGHBOUR_SECONDS = 3600.0
 """Units of a session further apart than this do not speak of the same thing for being neighbours."""
+ENOUGH_WORDS = 0.5
+"""Share of a question's terms, weighted by rarity, that a unit must hold for words to count in full beside vectors."""
+BELOW_MEAN = 1.5
+"""Standard deviations below the mean of ordinary units at which a cosine similarity is worth nothing."""
+ORDINARY_UNITS = 256
+"""How many units, evenly over the scope, stand for ordinary ones. Not the pool: an approximate index brings now one,
+now another candidate at the margin, and that should not change the order of the others."""
+ENOUGH_UNITS = 10
+"""Fewer units with a vector than this are no measure of what is ordinary: the only one would be its own ground."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +105,63 @@ def around(evidence: Evidence) -> dict[str, IntArray]:
 
 
 def dense_scores(evidence: Evidence, rows: IntArray) -> FloatArray:
-    """Cosine similarity over all rows of the scope, filled in for the given ones; shape (n,), >= 0."""
-    scores = np.zeros(len(evidence.view.ids), dtype=np.float32)
+    """Cosine similarity above the ground, over all rows of the scope, filled in for the given ones; shape (n,)."""
+    count = len(evidence.view.ids)
+    scores = np.zeros(count, dtype=np.float32)
     if evidence.vector is not None:
         wanted = np.unique(rows[rows >= 0])
-        scores[wanted] = np.clip(evidence.view.similarities(evidence.vector, wanted), 0.0, None)
+        sample = np.unique(np.linspace(0, count - 1, ORDINARY_UNITS).astype(np.intp))
+        ordinary = evidence.view.similarities(evidence.vector, sample)
+        scores[wanted] = above_ground(evidence.view.similarities(evidence.vector, wanted), ordinary)
     return scores
+
+
+def above_ground(similarities: FloatArray, ordinary: FloatArray) -> FloatArray:
+    """How far cosine similarities rise above what the embedder gives to anything.
+
+    Embedders differ in where the cosines of unrelated texts lie: around .15 for all-MiniLM-L6-v2, around .82 for
+    multilingual-e5-small, whose best rarely exceeds .92. Divided by the best alone, those would all be worth the same.
+    The ground is the mean of ordinary units less `BELOW_MEAN` standard deviations, but 0 at least, and 0 where there
+    are fewer than `ENOUGH_UNITS`.
+
+    Args:
+        similarities: of candidates to the question, in [-1, 1], shape (p,).
+        ordinary: of units that nobody chose to the same question, shape (m,); 0 for a unit without a vector, which
+            says nothing about the ground.
+
+    Returns:
+        Shape (p,), >= 0.
+    """
+    embedded = ordinary[ordinary != 0]
+    ground = float(embedded.mean() - BELOW_MEAN * embedded.std()) if len(embedded) >= ENOUGH_UNITS else 0.0
+    return np.asarray(np.clip(similarities - max(ground, 0.0), 0.0, None), dtype=np.float32)
+
+
+def weight_of_words(evidence: Evidence) -> float:
+    """How much words count beside vectors, in [0, 1]; 1 where there are no vectors to count instead.
+
+    The best match of a question is scaled to 1 however bad it is. Where no unit holds more than a few of the question's
+    words, as in small talk that is to remind of something, the best by words is best by chance.
+    """
+    if evidence.vector is None:
+        return 1.0
+    return min(float(coverage(evidence).max(initial=0.0)) / ENOUGH_WORDS, 1.0)
+
+
+def coverage(evidence: Evidence) -> FloatArray:
+    """Share of the question's words that each candidate holds, weighted by rarity; shape (p,), in [0, 1]."""
+    wanted = list(dict.fromkeys(word_terms(evidence.terms)))
+    count = len(evidence.view.ids)
+    weights = np.array([idf(evidence.view.document_frequency(term), count) for term in wanted])
+    if not len(weights):
+        return np.zeros(len(evidence.rows), dtype=np.float32)
+    share = weights @ evidence.view.held(wanted, evidence.rows) / weights.sum()
+    return np.asarray(share, dtype=np.float32)
+
+
+def idf(df: int, n: int) -> float:
+    """Inverse document frequency as in BM25: ln(1 + (n - df + .5) / (df + .5)) for df of n units."""
+    return log1p((n - df + 0.5) / (df + 0.5))
 
 
 def lead(values: FloatArray) -> FloatArray:

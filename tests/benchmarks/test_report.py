@@ -77,7 +77,7 @@ def weight_report() -> dict[str, Any]:
 
 
 def candidate(place: int) -> dict[str, Any]:
-    objectives = {"relevance": place / 10, "context": 1 - place / 9}
+    objectives = {"lexical": place / 10, "dense": 1 - place / 9}
     return {
         "objectives": objectives,
         "front": None if place == 0 else place % 8,
@@ -258,7 +258,7 @@ def test_one_question_is_shown_with_all_its_candidates(data: Path, tmp_path: Pat
     best = found["candidates"][0]
     assert best["evidence"]
     assert (best["rank"], best["front"]) == (0, 0)
-    assert set(best["objectives"]) == {"relevance", "context", "cost"}
+    assert set(best["objectives"]) == {"lexical", "dense", "context", "cost"}
 
 
 def test_suites_are_known_by_name_and_long_units_are_part_of_the_project(tmp_path: Path) -> None:

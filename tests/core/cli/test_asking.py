@@ -52,7 +52,7 @@ def test_ask_explains_what_was_returned_and_what_was_not(
     prism: Prism, units: dict[int, list[str]], store: Path
 ) -> None:
     result = prism("ask", QUESTION, "--store", store, "--no-embedder", "--k", 1, "--explain")
-    assert "objectives: relevance" in result.stdout
+    assert "objectives: lexical" in result.stdout
     assert result.stdout.count(": returned at place 1") == 1
     assert result.stdout.count(": not returned") == 3
     assert result.stdout.count("found by:") == 4

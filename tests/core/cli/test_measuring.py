@@ -107,7 +107,7 @@ def test_eval_weights_prints_what_each_is_worth(prism: Prism, rows: Path, tmp_pa
     assert "pull 0.1" in result.stdout
     assert "other: refitted" in result.stdout
     weights = json.loads(out.read_text(encoding="utf-8"))["weights"]
-    assert {"signal": "lexical", "objective": "relevance", "shipped": 1.0}.items() <= weights[0].items()
+    assert {"signal": "lexical", "objective": "lexical", "shipped": 1.0}.items() <= weights[0].items()
 
 
 @pytest.mark.parametrize(

@@ -47,8 +47,19 @@ def test_larger_conversations_count_for_more() -> None:
     assert float(np.median(resamples(2) @ [30, 0] / (resamples(2) @ [30, 1]))) == pytest.approx(30 / 31)
 
 
-def test_one_conversation_says_nothing_about_others() -> None:
-    assert intervals(conversations("prism", {"only": [0.0, 1.0]}), ["prism"]) is None
+def test_of_one_conversation_its_questions_are_drawn_and_that_is_said() -> None:
+    figures = {"prism": [0.0, 1.0, 1.0], "bm25": [0.0, 0.9, 0.9]}
+    outcomes = [
+        Outcome(system, f"only/{number}", "plain", {"R@5": value}, {"n": 1}, 0.0, "only")
+        for system, values in figures.items()
+        for number, value in enumerate(values)
+    ]
+    found = intervals(outcomes, list(figures))
+    assert found is not None
+    assert (found.groups, found.of_questions, found.as_dict()["of_questions"]) == (3, True, True)
+    assert found.systems["prism"]["R@5"] == (0.0, 1.0)
+    assert found.differences["bm25"]["R@5"] == (0.0667, 0.0, 0.1)
+    assert intervals(conversations("prism", {"only": [1.0]}), ["prism"]) is None
 
 
 def test_adversarial_questions_and_figures_of_one_system_are_left_out_of_differences() -> None:

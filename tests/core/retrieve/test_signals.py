@@ -3,6 +3,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
+from prism_core.changes import FloatArray
 from prism_core.retrieve import signals
 from prism_core.retrieve.coherence import coherence, shared_identifiers
 from prism_core.retrieve.signals import Evidence
@@ -28,6 +29,48 @@ def test_scaling_is_bounded_and_survives_nothing() -> None:
     assert signals.scaled(np.array([-1, 0, 2, 4], dtype=np.float32)).tolist() == [0, 0, 0.5, 1]
     assert signals.scaled(np.array([-1, 0], dtype=np.float32)).tolist() == [0, 0]
     assert signals.scaled(np.empty(0, dtype=np.float32)).tolist() == []
+
+
+def test_words_count_less_beside_vectors_where_no_unit_holds_many_of_the_question(make_view: MakeView) -> None:
+    view = make_view(["the red bicycle is in the garage", "lunch with Ann on Monday"])
+
+    def weight(question: str, vector: FloatArray | None) -> float:
+        terms = analyze(question)
+        return signals.weight_of_words(Evidence(view, np.arange(2), view.lexical(terms), terms, vector))
+
+    vector = np.ones(3, dtype=np.float32)
+    small_talk = "I feel so happy today, the garage smells like summer and my friends visit"
+    assert weight("Is the red bicycle in the garage?", vector) == 1.0
+    assert 0.0 < weight(small_talk, vector) < 0.5
+    assert weight(small_talk, None) == 1.0
+    assert weight("Wann kommt der Zug?", vector) == weight("", vector) == 0.0
+
+
+def test_only_what_rises_above_the_ground_of_the_embedder_counts() -> None:
+    wide = np.array([-0.1, 0.0, 0.05, 0.1, 0.6] * 2, dtype=np.float32)
+    # The ground of the wide one is below 0, where nothing is subtracted.
+    assert signals.above_ground(wide, wide).tolist() == np.clip(wide, 0, None).tolist()
+    narrow = np.array([0.7, 0.8, 0.82, 0.84, 0.9] * 2, dtype=np.float32)
+    raised = signals.above_ground(narrow, narrow)
+    ground = 0.812 - signals.BELOW_MEAN * 0.06524
+    np.testing.assert_allclose(raised[:5], [0, *(narrow[1:5] - ground)], atol=1e-4)
+    assert signals.scaled(raised)[2] < 0.6 < 0.9 < signals.scaled(narrow)[2]
+
+
+def test_the_scaling_of_similarities_does_not_depend_on_where_an_embedder_puts_them() -> None:
+    values = np.array([0.3, 0.35, 0.4, 0.45, 0.9] * 2, dtype=np.float32)
+    moved = 0.5 + 0.4 * values
+    here, there = (signals.scaled(signals.above_ground(each, each)) for each in (values, moved))
+    np.testing.assert_allclose(here, there, atol=1e-5)
+
+
+def test_too_few_units_and_those_without_a_vector_say_nothing_about_the_ground() -> None:
+    values = np.array([0.3, 0.35, 0.4, 0.45, 0.9] * 2, dtype=np.float32)
+    with_others = np.append(values, np.zeros(5, dtype=np.float32))
+    assert signals.above_ground(values, with_others).tolist() == signals.above_ground(values, values).tolist()
+    assert signals.above_ground(values, values)[0] < values[0]
+    assert signals.above_ground(values, np.append(values[1:], np.float32(0))).tolist() == values.tolist()
+    assert signals.above_ground(values[:1], values[:1]).tolist() == values[:1].tolist()
 
 
 def test_neighbours_are_turns_of_a_dialogue_near_in_time(make_view: MakeView) -> None:
