@@ -417,9 +417,6 @@ class PrismMemory:
         with state.lock:
             state.catch_up()
             ranking = self._retriever.rank(query, state, vector, at_least=at_least, cut=cut)
-        if state.vectors.lost:
-            # Loaded anew, the scope is searched exactly: the index is not opened a second time.
-            return self._rank(scope, query, at_least=at_least, cut=cut)
         notes = [*degraded, *([self._index.note] if self._index is not None and self._index.note else [])]
         if vector is not None and state.vectors.pending:
             notes.append(f"{len(state.vectors.pending)} units wait to be embedded and are found by words only")

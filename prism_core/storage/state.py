@@ -17,7 +17,7 @@ from prism_core.protocols import Delta, Ledger
 from prism_core.results import Position
 from prism_core.storage.arguments import ArgumentProfiles
 from prism_core.storage.columns import UnitColumns
-from prism_core.storage.dense import VectorProjection
+from prism_core.storage.dense import IndexChoice, VectorProjection
 from prism_core.storage.graph import ScopeGraph
 from prism_core.storage.identifiers import IdentifierIndex
 from prism_core.storage.keys import KeyIndex
@@ -36,13 +36,12 @@ class ScopeState:
         position: the state of the ledger this follows.
     """
 
-    def __init__(self, scope: Scope, ledger: Ledger, vectors: VectorProjection) -> None:
+    def __init__(self, scope: Scope, ledger: Ledger, choice: IndexChoice) -> None:
         self.scope = scope
         self.lock = RLock()
         self.position = Position(0, ledger.head(scope).epoch)
         self.columns = UnitColumns()
         self.graph = ScopeGraph()
-        self.vectors = vectors
         self._ledger = ledger
         self._lexical = LexicalIndex()
         self._identifiers = IdentifierIndex()
@@ -50,6 +49,7 @@ class ScopeState:
         self._arguments: dict[int, tuple[int, ...]] = {}
         self._ids: list[str] = []
         self._row_of: dict[str, int] = {}
+        self.vectors = VectorProjection(scope, ledger, choice, self._ids, self._row_of)
         self._entities = KeyIndex()
         self._labels = KeyIndex()
         self._dates = KeyIndex()
@@ -67,6 +67,8 @@ class ScopeState:
         fresh = self.position.seq == 0
         vectors_after = self.vectors.followed.seq if fresh else self.position.seq
         self.apply(self._ledger.delta(self.scope, self.position.seq, vectors_after=vectors_after))
+        if fresh and vectors_after:
+            self.vectors.fill(self._ledger.delta(self.scope, self.position.seq, vectors_after=0).vectors)
 
     def apply(self, delta: Delta) -> None:
         """Take over changed units, links and vectors; applying the same delta again changes nothing."""
@@ -90,7 +92,7 @@ class ScopeState:
             self._place(unit, row, chain)
         else:
             self.columns.update(row, unit, tokens, len(terms))
-        self._lexical.put(row, terms + date_terms(unit.event_time))
+        self._lexical.put(row, terms + date_terms(unit.event_time), group=int(self.columns.session[row]))
         self._entities.put(row, map(normalize, unit.entities))
         self._labels.put(row, unit.intent_tags)
         said = [term for value in relative_dates(unit.text, unit.event_time) for term in value.terms]
@@ -184,7 +186,7 @@ class ScopeState:
 
     def session_lexical(self, terms: Sequence[str]) -> FloatArray:
         """BM25 of every session as one document."""
-        return self._lexical.group_scores(terms, self.columns.session, len(self.columns.sessions.names))
+        return self._lexical.group_scores(terms)
 
     def coverage(self, terms: Sequence[str], rows: IntArray) -> FloatArray:
         """Share of the query's terms in each row, weighted by rarity."""
@@ -192,11 +194,11 @@ class ScopeState:
 
     def nearest(self, vector: FloatArray, k: int) -> IntArray:
         """The rows nearest to a vector, best first."""
-        return self.rows(self.vectors.nearest(vector, k))
+        return self.vectors.nearest(vector, k)
 
     def similarities(self, vector: FloatArray, rows: IntArray) -> FloatArray:
         """Exact cosine similarity of rows to a vector; 0 for rows without a vector."""
-        return self.vectors.similarities(vector, [self._ids[row] for row in rows])
+        return self.vectors.similarities(vector, rows)
 
     def mentioning(self, entity: str) -> IntArray:
         """Rows that mention an entity or hold an identifier."""

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from prism_core.changes import FloatArray
+from prism_core.changes import FloatArray, IntArray
 from prism_core.errors import ClosedError, DimensionMismatchError, InvalidEventError, QueryError
 from prism_core.types import Scope
 
@@ -85,7 +85,7 @@ class ExactIndex:
         if matrix is None:
             return []
         scores = matrix.scores(query)
-        return [(matrix.ids[row], float(scores[row])) for row in _best(scores, k)]
+        return [(matrix.ids[row], float(scores[row])) for row in best_rows(scores, k).tolist()]
 
     def scores(self, scope: Scope, vector: FloatArray) -> FloatArray:
         """The cosine similarity of every vector of a scope.
@@ -177,6 +177,17 @@ def check_k(k: int) -> None:
         raise QueryError("k", k, "pass a positive whole number")
 
 
+def best_rows(scores: FloatArray, k: int) -> IntArray:
+    """Places of the k highest scores, best first, equal ones in the order of their places."""
+    if k < len(scores):
+        # Everything that ties with the last place stays in, so that rows decide and not the partition.
+        worst = np.partition(scores, len(scores) - k)[len(scores) - k]
+        pool = np.flatnonzero(scores >= worst)
+    else:
+        pool = np.arange(len(scores))
+    return pool[np.argsort(-scores[pool], kind="stable")[:k]]
+
+
 class _Matrix:
     """Rows of one scope. A reader takes `filled` once and computes on that: rows are never moved under it."""
 
@@ -212,14 +223,3 @@ class _Matrix:
         grown = np.zeros((max(needed, 2 * len(self.rows), 16), self.rows.shape[1]), dtype=np.float32)
         grown[: len(self.filled)] = self.filled
         self.rows = grown
-
-
-def _best(scores: FloatArray, k: int) -> list[int]:
-    if k < len(scores):
-        # Everything that ties with the last place stays in, so that rows decide and not the partition.
-        worst = np.partition(scores, len(scores) - k)[len(scores) - k]
-        pool = np.flatnonzero(scores >= worst)
-    else:
-        pool = np.arange(len(scores))
-    order = pool[np.argsort(-scores[pool], kind="stable")]
-    return [int(row) for row in order[:k]]
