@@ -107,10 +107,10 @@ def _own_values(objective: Objective, query: IntentQuery, units: Sequence[Memory
 def _conversation_signals(query: IntentQuery, evidence: Evidence, tagger: IntentTagger) -> dict[str, FloatArray]:
     columns, rows = evidence.columns, evidence.rows
     near = of.around(evidence)
-    dense = of.scaled(of.dense_scores(evidence, np.concatenate([rows, near["before"], near["after"]])))
+    dense = of.dense_scores(evidence, np.concatenate([rows, near["before"], near["after"]]))
     lexical = of.scaled(evidence.lexical)
     lean = of.sparing(columns.tokens[rows])
-    asked = lean * of.gathered(columns.question.astype(np.float32), near["before"])
+    asked = lean * of.gathered(columns.question, near["before"])
     session_lexical, session_dense = of.session_support(evidence, dense)
     timed = columns.timed[rows].astype(np.float32)
     nearby = (of.gathered(lexical, near["before 2"]) + of.gathered(lexical, near["after 2"])) / 2
@@ -154,8 +154,9 @@ def _intent_fit(query: IntentQuery, evidence: Evidence, tagger: IntentTagger) ->
     wanted = dict.fromkeys(query.target_intents, 1.0)
     if evidence.vector is not None:
         wanted = {**tagger.similarities(evidence.vector), **wanted}
-    fit = [max((wanted.get(label, 0.0) for label in evidence.view.labels(row)), default=0.0) for row in evidence.rows]
-    return of.scaled(np.array(fit, dtype=np.float32))
+    carried = evidence.view.labels(evidence.rows)
+    fit = {labels: max((wanted.get(label, 0.0) for label in labels), default=0.0) for labels in set(carried)}
+    return of.scaled(np.array([fit[labels] for labels in carried], dtype=np.float32))
 
 
 def _unit_range(values: FloatArray, weights: Mapping[str, float]) -> FloatArray:

@@ -7,7 +7,7 @@ time; a new one applies the delta from seq 0.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from threading import RLock
 
 import numpy as np
@@ -23,7 +23,7 @@ from prism_core.storage.identifiers import IdentifierIndex
 from prism_core.storage.keys import KeyIndex
 from prism_core.storage.lexical import LexicalIndex
 from prism_core.text import analyze, date_terms, identifiers, normalize, relative_dates
-from prism_core.types import MemoryUnit, Outcome, Relation, Scope
+from prism_core.types import EXPLAINING_RELATIONS, MemoryUnit, Outcome, Relation, Scope
 
 BYTES_PER_UNIT = 600
 
@@ -50,6 +50,7 @@ class ScopeState:
         self._ids: list[str] = []
         self._row_of: dict[str, int] = {}
         self.vectors = VectorProjection(scope, ledger, choice, self._ids, self._row_of)
+        self._explained: set[int] = set()
         self._entities = KeyIndex()
         self._labels = KeyIndex()
         self._dates = KeyIndex()
@@ -76,6 +77,8 @@ class ScopeState:
             self._put(unit, tokens)
         for link in delta.links:
             self.graph.add_link(link)
+            if link.relation in EXPLAINING_RELATIONS:
+                self._explained.update((self._row_of[link.source], self._row_of[link.target]))
         self.vectors.apply(delta.vectors, delta.position)
         self.position = delta.position
 
@@ -212,9 +215,9 @@ class ScopeState:
         """Rows tagged with an intent label."""
         return self._labels.rows(label)
 
-    def labels(self, row: int) -> Sequence[str]:
-        """Intent labels of a row."""
-        return self._labels.keys(row)
+    def labels(self, rows: IntArray) -> Sequence[tuple[str, ...]]:
+        """Intent labels of each of these rows."""
+        return self._labels.keys(rows)
 
     def acting(self, action_type: str) -> IntArray:
         """Rows whose action is of a type."""
@@ -240,9 +243,13 @@ class ScopeState:
         """In how many chains an identifier occurs, and the rows that hold it."""
         return self._identifiers.spread(identifier)
 
-    def linked(self, row: int, relations: Collection[Relation]) -> Sequence[int]:
-        """Rows that a row is linked with by one of these relations."""
-        return [self._row_of[unit_id] for unit_id in self.graph.neighbours(self._ids[row], relations)]
+    def explaining(self, rows: IntArray) -> Mapping[int, Sequence[int]]:
+        """For those of these rows that have any: the rows linked with it by a relation that explains."""
+        return {
+            row: [self._row_of[unit_id] for unit_id in self.graph.neighbours(self._ids[row], EXPLAINING_RELATIONS)]
+            for row in rows.tolist()
+            if row in self._explained
+        }
 
     def distances(self, row: int, costs: Mapping[Relation, float], *, max_rows: int) -> dict[int, float]:
         """Cheapest typed path from one row to the rows around it."""
