@@ -39,16 +39,11 @@ class _Postings:
 
     def add(self, document: int, count: int) -> bool:
         """Count more occurrences in a document; whether it did not hold the term before."""
-        documents = self.documents
-        if not documents or documents[-1] < document:
-            documents.append(document)
-            self.counts.append(count)
-            return True
-        at = len(documents) - 1 if documents[-1] == document else bisect_left(documents, document)
-        if documents[at] == document:
+        at = bisect_left(self.documents, document)
+        if at < len(self.documents) and self.documents[at] == document:
             self.counts[at] += count
             return False
-        documents.insert(at, document)
+        self.documents.insert(at, document)
         self.counts.insert(at, count)
         return True
 
@@ -86,14 +81,23 @@ class _Documents:
 
     def add(self, document: int, counts: Mapping[int, int]) -> None:
         """Add terms to a document, or to a new one."""
-        missing = document + 1 - len(self.lengths)
-        if missing > 0:
-            self.lengths.extend([0.0] * missing)
+        if document >= len(self.lengths):
+            self.lengths.extend([0.0] * (document + 1 - len(self.lengths)))
         postings, fresh, length = self.postings, 0, 0
+        while len(postings) <= max(counts, default=-1):
+            postings.append(_Postings())
         for term, count in counts.items():
-            while term >= len(postings):
-                postings.append(_Postings())
-            fresh += postings[term].add(document, count)
+            posting = postings[term]
+            documents = posting.documents
+            # Most documents come in their order; the usual cases are spelled out because they are most of a load.
+            if documents and documents[-1] == document:
+                posting.counts[-1] += count
+            elif documents and documents[-1] > document:
+                fresh += posting.add(document, count)
+            else:
+                documents.append(document)
+                posting.counts.append(count)
+                fresh += 1
             length += count
         self.posting_count += fresh
         self.lengths[document] += length
