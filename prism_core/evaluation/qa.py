@@ -29,7 +29,16 @@ from prism_core.evaluation.systems import (
     contexts,
     found,
 )
-from prism_core.evaluation.workbench import Entries, Entry, Factory, Workbench, choose, families, know_vectors, workbench
+from prism_core.evaluation.workbench import (
+    Entries,
+    Entry,
+    Factory,
+    Workbench,
+    choose,
+    families,
+    know_vectors,
+    workbench,
+)
 from prism_core.retrieve.options import Order, RankingOptions
 
 BUDGETS = (250, 500, 1000, 2000, 4000)

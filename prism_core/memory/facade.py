@@ -99,7 +99,7 @@ class PrismMemory:
         Args:
             path: a directory, `":memory:"`, or a `sqlite:///file.db` URL.
             embedder: "default" is the bundled MiniLM; None searches by words alone.
-            index: "auto" gives scopes of 5,000 units and more a Chroma collection and searches smaller ones exactly;
+            index: "auto" gives scopes of 15,000 units and more a Chroma collection and searches smaller ones exactly;
                 "chroma" and "exact" force either; an index of your own is used for every scope.
             counter: counts tokens; o200k by default.
             clock: answers the present instant, aware.

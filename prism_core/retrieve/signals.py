@@ -54,7 +54,8 @@ class Evidence:
 def scaled(values: FloatArray) -> FloatArray:
     """Divide by the largest, so that the best is 1; all 0 where none is positive."""
     top = np.float32(values.max(initial=0.0))
-    return np.maximum(values, 0.0, dtype=np.float32) / top if top > 0 else np.zeros(len(values), dtype=np.float32)
+    positive = np.maximum(values, 0.0, dtype=np.float32)
+    return np.asarray(positive / top if top > 0 else np.zeros_like(positive), dtype=np.float32)
 
 
 def gathered(values: FloatArray | NDArray[np.bool_], rows: IntArray) -> FloatArray:

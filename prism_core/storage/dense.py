@@ -42,7 +42,7 @@ class IndexChoice:
 
     open: Callable[[], VectorIndex | None] = lambda: None
     give_up: Callable[[str], None] = lambda _: None
-    from_size: int = 5000
+    from_size: int = 15_000
     batch: int = 64
 
 
@@ -84,7 +84,7 @@ class VectorProjection:
     @property
     def nbytes(self) -> int:
         """Size of the vectors held in memory, in bytes."""
-        return len(self._ids) * (self._rows.shape[1] * self._rows.itemsize + 2)
+        return self._rows.nbytes + self._held.nbytes + self._due.nbytes
 
     # -- following the ledger ------------------------------------------------------------------------------------
 
@@ -215,10 +215,13 @@ class VectorProjection:
         """Rows the index proposes; None where every vector has to be compared."""
         if self._base is None or not self.followed.seq:
             return None
-        if _LARGE_TAIL * np.count_nonzero(self._due) > len(self._ids):
+        due = np.count_nonzero(self._due)
+        if _LARGE_TAIL * due > len(self._ids):
             return None
+        # The index may still hold what was replaced since; that must not take the places of others.
+        stale = min(int(due) + len(self.pending), 2 * k)
         try:
-            found = self._base.search(self._scope, vector, k)
+            found = self._base.search(self._scope, vector, k + stale)
         except DimensionMismatchError:
             self._start_over(self._base)
             return None
