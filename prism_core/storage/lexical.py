@@ -84,8 +84,8 @@ class _Documents:
         if document >= len(self.lengths):
             self.lengths.extend([0.0] * (document + 1 - len(self.lengths)))
         postings, fresh, length = self.postings, 0, 0
-        while len(postings) <= max(counts, default=-1):
-            postings.append(_Postings())
+        unseen = max(counts, default=-1) + 1 - len(postings)
+        postings.extend([_Postings() for _ in range(unseen)])
         for term, count in counts.items():
             posting = postings[term]
             documents = posting.documents
