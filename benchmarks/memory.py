@@ -1,8 +1,9 @@
-"""Cost of one write and of one search, in a scope of 1,000 and of 10,000 units, on this machine.
+"""Cost of writing, of loading a scope and of searching it, for 1,000 and for 10,000 units, on this machine.
 
     python benchmarks/memory.py [--units 10000] [--calls 500] [--rounds 3]
 
-A write is one event in one durable transaction, without embedding: process CPU time, because the rest is the disk's.
+A single write is one event in one durable transaction, a bulk write a thousand, both without embedding: process CPU
+time, because the rest is the disk's. Loading is the first search after opening: it derives everything from the ledger.
 A search is `PrismMemory.search(k=10)` with vectors but without embedding the question: wall time. Searches alternate
 in one process with a bare Chroma query of the 50 nearest with their documents. Vectors are random directions around
 random centres: what they mean does not matter for speed.
@@ -16,12 +17,18 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Literal
 
+import chromadb
 import numpy as np
 
 from prism_core import Event, PrismMemory
 from prism_core.changes import FloatArray
 
+Index = Literal["exact", "chroma"]
+
+INDEXES: tuple[Index, ...] = ("exact", "chroma")
+BATCH = 1000
 DIMENSION = 384
 WORDS = 5000
 SYLLABLES = ("ba", "ce", "di", "fo", "gu", "ka", "le", "mi", "no", "ru")
@@ -82,50 +89,73 @@ def timed(call: Callable[[], object], clock: Callable[[], float]) -> float:
     return clock() - start
 
 
+def filled(folder: Path, units: int) -> float:
+    """Write a store of `units` units, a thousand in a transaction; CPU seconds."""
+    with PrismMemory.open(folder, embedder=Synthetic(), index="exact") as memory:
+        stored = events(units, seed=1)
+        start = time.process_time()
+        for first in range(0, units, BATCH):
+            memory.write_many(stored[first : first + BATCH], scope="bench")
+        return time.process_time() - start
+
+
+def bare_chroma(folder: Path, units: int) -> chromadb.Collection:
+    """A Chroma collection of the same vectors and texts, with Chroma's own settings."""
+    collection = chromadb.PersistentClient(str(folder)).create_collection(
+        "bench", configuration={"hnsw": {"space": "cosine"}}, embedding_function=None
+    )
+    stored = [event.text for event in events(units, seed=1)]
+    for first in range(0, units, BATCH):
+        batch = stored[first : first + BATCH]
+        ids = [str(first + number) for number in range(len(batch))]
+        collection.add(ids, embeddings=Synthetic().embed_documents(batch), documents=batch)
+    return collection
+
+
+def searches(folder: Path, index: Index, bare: chromadb.Collection, calls: int, rounds: int) -> tuple[float, str, str]:
+    """CPU seconds of loading the scope; wall time of searches and of bare queries, the best round by median."""
+    questions = texts(calls, (5, 12), seed=2)
+    if index == "chroma":
+        with PrismMemory.open(folder, embedder=Synthetic(), index=index) as memory:
+            memory.search(questions[0], scope="bench")  # hands every vector to the index
+    with PrismMemory.open(folder, embedder=Synthetic(), index=index) as memory:
+        assert memory.embedder is not None
+        loading = timed(lambda: memory.search(questions[0], scope="bench"), time.process_time)
+        vectors = {question: memory.embedder.embed_query(question) for question in questions}
+        ours: list[list[float]] = []
+        theirs: list[list[float]] = []
+        for _ in range(rounds):
+            ours.append([])
+            theirs.append([])
+            for question in questions:
+                ours[-1].append(timed(lambda q=question: memory.search(q, scope="bench", k=10), time.perf_counter))
+                vector = vectors[question]
+                theirs[-1].append(timed(lambda v=vector: bare.query(v, n_results=50), time.perf_counter))
+    return loading, percentiles(min(ours, key=np.median)), percentiles(min(theirs, key=np.median))
+
+
 def writes(folder: Path, units: int, calls: int) -> str:
-    """CPU of single writes into a scope of `units` units."""
-    with PrismMemory.open(folder / f"write-{units}", embedder=None) as memory:
-        stored = events(units + calls, seed=1)
-        memory.write_many(stored[:units], scope="bench")
+    """CPU of single writes into the store, without embedding."""
+    with PrismMemory.open(folder, embedder=None) as memory:
         memory.search(spelled(1), scope="bench")
         return percentiles(
             [
                 timed(lambda event=event: memory.write(event, scope="bench"), time.process_time)
-                for event in stored[units:]
+                for event in events(units + calls, seed=1)[units:]
             ]
         )
 
 
-def searches(folder: Path, units: int, calls: int, rounds: int, index: str) -> tuple[str, str]:
-    """Wall time of searches and of bare Chroma queries, the best of the rounds by median."""
-    import chromadb  # noqa: PLC0415 - slow to import, and only this part needs it
-
-    questions = texts(calls, (5, 12), seed=2)
-    with PrismMemory.open(folder / f"search-{units}-{index}", embedder=Synthetic(), index=index) as memory:  # type: ignore[arg-type]
-        stored = events(units, seed=1)
-        for start in range(0, units, 1000):
-            memory.write_many(stored[start : start + 1000], scope="bench")
-        memory.flush()
-        assert memory.embedder is not None
-        vectors = {question: memory.embedder.embed_query(question) for question in questions}
-        collection = chromadb.PersistentClient(str(folder / f"bare-{units}-{index}")).create_collection(
-            "bench", configuration={"hnsw": {"space": "cosine"}}, embedding_function=None
-        )
-        for start in range(0, units, 1000):
-            batch = [event.text for event in stored[start : start + 1000]]
-            ids = [str(start + number) for number in range(len(batch))]
-            collection.add(ids, embeddings=Synthetic().embed_documents(batch), documents=batch)
-        ours, bare = [], []
-        for _ in range(rounds):
-            for question in questions:
-                ours.append(timed(lambda q=question: memory.search(q, scope="bench", k=10), time.perf_counter))
-                vector = vectors[question]
-                bare.append(timed(lambda v=vector: collection.query(v, n_results=50), time.perf_counter))
-    per_round = [slice(number * calls, (number + 1) * calls) for number in range(rounds)]
-    return tuple(
-        percentiles(min((seconds[part] for part in per_round), key=lambda part: float(np.median(part))))
-        for seconds in (ours, bare)
-    )  # type: ignore[return-value]
+def measure(folder: Path, units: int, calls: int, rounds: int) -> None:
+    """Print all figures of one size."""
+    store = folder / f"store-{units}"
+    print(f"{units:>7} units  {'write, bulk (CPU)':<24} {1000 * filled(store, units) / units:6.2f} a unit")
+    bare = bare_chroma(folder / f"bare-{units}", units)
+    for index in INDEXES:
+        loading, ours, theirs = searches(store, index, bare, calls, rounds)
+        print(f"{units:>7} units  {f'load, {index} (CPU)':<24} {1000 * loading:6.0f}")
+        print(f"{units:>7} units  {f'search, {index}':<24} {ours}   bare Chroma, k=50 {theirs}")
+    print(f"{units:>7} units  {'write, single (CPU)':<24} {writes(store, units, calls)}")
 
 
 def main() -> None:
@@ -136,12 +166,8 @@ def main() -> None:
     options = parser.parse_args()
     print("milliseconds: p50, p95")
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
         for units in sorted({min(1000, options.units), options.units}):
-            print(f"{units:>7} units  write (CPU)              {writes(folder, units, options.calls)}")
-            for index in ("exact", "chroma"):
-                ours, bare = searches(folder, units, options.calls, options.rounds, index)
-                print(f"{units:>7} units  search, {index:<7}          {ours}   bare Chroma, k=50 {bare}")
+            measure(Path(name), units, options.calls, options.rounds)
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ ScopeSegments = Annotated[
     ),
 ]
 IndexOption = Annotated[
-    Index, typer.Option("--index", help="Vector index: auto takes Chroma for scopes of 5,000 units and more.")
+    Index, typer.Option("--index", help="Vector index: auto takes Chroma for scopes of 15,000 units and more.")
 ]
 NoEmbedder = Annotated[bool, typer.Option("--no-embedder", help="Search by words alone; embed nothing.")]
 EmbedderOption = Annotated[

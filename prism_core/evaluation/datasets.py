@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -11,10 +12,12 @@ from pydantic import JsonValue
 
 from prism_core.ingest import IngestRun, Record, read_records, read_traces
 from prism_core.ingest.units import prefixed, read_units, unit_event
+from prism_core.text import normalize
 from prism_core.types import Event, Kind
 
 Answers = Mapping[tuple[str, str], Mapping[str, str]]
 """By store and question, the span that answers by unit."""
+_WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,7 @@ class Question:
         session: it is asked inside this session only; None for all of the store.
         row: id of the row it stands in, also where all rows are put into one scope.
         spans: by evidence key, the words in it that answer; empty where the file has no answers beside it.
+        names_speaker: whether it names exactly one of those who speak in its row.
     """
 
     id: str
@@ -53,6 +57,7 @@ class Question:
     session: str | None = None
     row: str = ""
     spans: Mapping[str, str] = field(default_factory=dict)
+    names_speaker: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,25 +164,30 @@ def _qa_row(record: Record, one_scope: bool, spans: Answers) -> QARow:
     for unit in read_units(record):
         event = unit_event(unit, prefix)
         items.append(Item(prefixed(prefix, unit.id), (event,), event))
-    asked = [_question(question, prefix, row_id, spans) for question in record.children("questions", "question")]
+    speakers = {normalize(item.whole.speaker) for item in items if item.whole.speaker}
+    asked = [
+        _question(question, prefix, row_id, speakers, spans) for question in record.children("questions", "question")
+    ]
     known = {item.key for item in items}
     questions = [question for question in asked if question.evidence & known]
     return QARow(row_id, tuple(items), tuple(questions), len(asked) - len(questions))
 
 
-def _question(record: Record, prefix: str | None, row_id: str, spans: Answers) -> Question:
+def _question(record: Record, prefix: str | None, row_id: str, speakers: Collection[str], spans: Answers) -> Question:
     evidence = record.value.get("evidence")
     if not isinstance(evidence, list):
         record.fail(f"needs 'evidence' as a list of unit ids, has {evidence!r}")
-    session = record.optional("session")
+    session, text = record.optional("session"), record.text("text")
+    words = " ".join(["", *_WORD.findall(normalize(text)), ""])
     return Question(
         id=prefixed(prefix, record.text("id")),
-        text=record.text("text"),
+        text=text,
         evidence=frozenset(prefixed(prefix, str(unit_id)) for unit_id in evidence),
         category=record.text("category", "all"),
         session=prefixed(prefix, session) if session else None,
         row=row_id,
         spans={prefixed(prefix, unit): span for unit, span in spans.get((row_id, record.text("id")), {}).items()},
+        names_speaker=sum(f" {name} " in words for name in speakers) == 1,
     )
 
 

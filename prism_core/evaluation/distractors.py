@@ -1,13 +1,14 @@
 """Units that have nothing to do with any question: prose from the documentation of the installed packages.
 
 Each is 20 to 60 words of whole sentences, drawn by a fixed seed from the docstrings and descriptions of the packages
-and of Python itself. What they are depends on what is installed; the same environment gives the same texts. The
-texts are cached in the user's cache folder and are never part of the project.
+and of Python itself. What they are depends on what is installed; the same environment gives the same texts. Texts and
+vectors are cached in the user's cache folder and are never part of the project.
 """
 
 from __future__ import annotations
 
 import ast
+import hashlib
 import json
 import os
 import random
@@ -17,8 +18,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import distributions
 from pathlib import Path
 
+import numpy as np
+
+from prism_core.changes import FloatArray
 from prism_core.errors import DatasetError
 from prism_core.evaluation.datasets import Item
+from prism_core.protocols import Embedder
 from prism_core.types import Event
 
 WORDS = range(20, 61)
@@ -26,6 +31,7 @@ SEED = 20260530
 SESSION = 40
 LARGEST_SOURCE = 400_000
 SENTENCE_WORDS = range(5, 41)
+_BATCH = 1000
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _NOT_PROSE = re.compile(r"[`|=<>{}\[\]\\^_#@*~]|https?:|::|--|>>>|\d{4,}")
 
@@ -46,6 +52,25 @@ def distractors(count: int) -> list[str]:
     cached.parent.mkdir(parents=True, exist_ok=True)
     cached.write_text("".join(json.dumps(text) + "\n" for text in units), encoding="utf-8")
     return units
+
+
+def distractor_vectors(count: int, embedder: Embedder) -> dict[str, FloatArray]:
+    """The vectors of `distractors`, by text; computed once per embedder, which takes minutes for 100,000.
+
+    Raises:
+        DatasetError: if the installed packages hold no prose.
+        EmbeddingError: if they cannot be computed.
+    """
+    texts = distractors(count)
+    digest = hashlib.blake2b("\n".join(texts).encode(), digest_size=8).hexdigest()
+    cached = _cache_folder() / f"distractors-{digest}-{embedder.id}.npy"
+    if not cached.exists():
+        batches = (texts[start : start + _BATCH] for start in range(0, count, _BATCH))
+        rows = np.concatenate([embedder.embed_documents(batch) for batch in batches])
+        unfinished = cached.with_suffix(".part.npy")
+        np.save(unfinished, rows)
+        unfinished.replace(cached)
+    return dict(zip(texts, np.load(cached), strict=True))
 
 
 def drawn(count: int, documentation: Iterable[str]) -> list[str]:

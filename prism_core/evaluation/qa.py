@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 
+from prism_core.changes import FloatArray
 from prism_core.embed import DEFAULT_EMBEDDER
 from prism_core.evaluation import baselines
 from prism_core.evaluation.ablations import NOTES, REORDERS, reordered
 from prism_core.evaluation.baselines import Baseline, Shelf
 from prism_core.evaluation.bootstrap import intervals
 from prism_core.evaluation.datasets import QARow, Question, load_qa
-from prism_core.evaluation.distractors import distractor_items
+from prism_core.evaluation.distractors import distractor_items, distractor_vectors
 from prism_core.evaluation.metrics import all_at, answered, recall_at, reciprocal_rank, share
 from prism_core.evaluation.outcomes import Outcome
 from prism_core.evaluation.parallel import run_tasks
@@ -29,7 +30,16 @@ from prism_core.evaluation.systems import (
     contexts,
     found,
 )
-from prism_core.evaluation.workbench import Entries, Entry, Factory, Workbench, choose, families, workbench
+from prism_core.evaluation.workbench import (
+    Entries,
+    Entry,
+    Factory,
+    Workbench,
+    choose,
+    families,
+    know_vectors,
+    workbench,
+)
 from prism_core.retrieve.options import Order, RankingOptions
 
 BUDGETS = (250, 500, 1000, 2000, 4000)
@@ -38,6 +48,8 @@ _WHOLE, _PRESENT, _ANSWER = "recall", "excerpt_recall", "answer_recall"
 MEAN_BUDGET = 500
 """The budget whose contexts `mean_tokens` measures."""
 CUTOFFS = (5, 10, 20)
+SPLIT_CUTOFFS = (5, 10)
+"""Cutoffs at which questions that name one of their speakers are told from the others."""
 _COLUMNS = {
     **{f"R@{k}": f"R@{k}" for k in CUTOFFS},
     "all@10": "all@10",
@@ -46,6 +58,12 @@ _COLUMNS = {
     "tokens": "mean_tokens",
     "n": "n",
 }
+_SPLIT = {
+    **{f"R@{k} named": f"R@{k} named" for k in SPLIT_CUTOFFS},
+    **{f"R@{k} other": f"R@{k} other" for k in SPLIT_CUTOFFS},
+    "n named": "n named",
+}
+_WORDS_ONLY = frozenset({"prism-lexical", "bm25", "bm25-char", "recency"})
 
 
 _EXCERPTS = {
@@ -117,11 +135,17 @@ def run_qa(
     names = choose(systems, known())
     workbench(embedder)  # a wrong name is better found before the file is read
     rows = limited(load_qa(path, one_scope=one_scope), limit)
+    vectors: Mapping[str, FloatArray] = {}
     if distractors:
         unrelated = distractor_items(distractors)
         rows = [replace(row, items=(*row.items, *unrelated)) for row in rows]
+        if not _WORDS_ONLY.issuperset(names):
+            vectors = distractor_vectors(distractors, workbench(embedder).embedder)
+            know_vectors(vectors, embedder)
     tasks = [partial(evaluate_row, row, names, embedder=embedder) for row in rows]
-    outcomes = run_tasks(tasks, jobs=jobs, title="asking")
+    # Other processes are handed the vectors of the default embedder only.
+    handed = vectors if embedder == DEFAULT_EMBEDDER else {}
+    outcomes = run_tasks(tasks, jobs=jobs, title="asking", vectors=handed)
     notes = [f"{len(rows)} stores, {sum(len(row.items) for row in rows)} units; embedder {embedder}"]
     if unusable := sum(row.unusable for row in rows):
         notes.append(f"{unusable} questions left out: none of their evidence is in the file")
@@ -136,8 +160,11 @@ def run_qa(
 
 
 def _tables(outcomes: Sequence[Outcome]) -> dict[str, dict[str, str]]:
-    """One table, and one about excerpts where units are long enough for them."""
-    tables = {"evidence recall, by number of units and by tokens": dict(_COLUMNS)}
+    """Recall, recall by whether a speaker is named, and excerpts where units are long enough for them."""
+    tables = {
+        "evidence recall, by number of units and by tokens": dict(_COLUMNS),
+        "evidence recall of questions that name one of their speakers, and of the others": dict(_SPLIT),
+    }
     known = {key for outcome in outcomes for key in outcome.values}
     if any(
         outcome.values[f"{_PRESENT}@{b}t"] > outcome.values[f"{_WHOLE}@{b}t"] for outcome in outcomes for b in BUDGETS
@@ -195,6 +222,8 @@ def _outcome(name: str, system: System, ranking: Ranking, ask: Ask, row: QARow, 
     mixed = contexts(ranking, ask, workbench().excerpts)
     evidence = question.evidence
     values = {f"R@{k}": recall_at(places, evidence, k) for k in CUTOFFS}
+    kind = "named" if question.names_speaker else "other"
+    values |= {f"R@{k} {kind}": values[f"R@{k}"] for k in SPLIT_CUTOFFS}
     values["all@10"] = all_at(places, evidence, 10)
     values["MRR"] = reciprocal_rank(places, evidence)
     for budget, block in packed.items():
@@ -211,7 +240,7 @@ def _outcome(name: str, system: System, ranking: Ranking, ask: Ask, row: QARow, 
         f"{row.id}/{question.id}",
         question.category,
         values,
-        {"n": 1},
+        {"n": 1, "n named": int(question.names_speaker)},
         ranking.seconds,
         group=question.row,
         found=found(ranking, places, evidence),

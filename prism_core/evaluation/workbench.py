@@ -151,9 +151,9 @@ def workbench(embedder: str = DEFAULT_EMBEDDER) -> Workbench:
     return _workbench(embedder)
 
 
-def know_vectors(vectors: Mapping[str, FloatArray]) -> None:
-    """Take over document vectors, by text, that the default embedder computed in another process."""
-    _known_vectors(DEFAULT_EMBEDDER).vectors.update(vectors)
+def know_vectors(vectors: Mapping[str, FloatArray], embedder: str = DEFAULT_EMBEDDER) -> None:
+    """Take over document vectors, by text, that an embedder computed elsewhere."""
+    _known_vectors(embedder).vectors.update(vectors)
 
 
 @cache

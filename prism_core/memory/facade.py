@@ -100,7 +100,7 @@ class PrismMemory:
         Args:
             path: a directory, `":memory:"`, or a `sqlite:///file.db` URL.
             embedder: "default" is the bundled MiniLM; None searches by words alone.
-            index: "auto" gives scopes of 5,000 units and more a Chroma collection and searches smaller ones exactly;
+            index: "auto" gives scopes of 15,000 units and more a Chroma collection and searches smaller ones exactly;
                 "chroma" and "exact" force either; an index of your own is used for every scope.
             counter: counts tokens; o200k by default.
             clock: answers the present instant, aware.
@@ -429,9 +429,6 @@ class PrismMemory:
         with state.lock:
             state.catch_up()
             ranking = self._retriever.rank(query, state, vector, at_least=at_least, cut=cut)
-        if state.vectors.lost:
-            # Loaded anew, the scope is searched exactly: the index is not opened a second time.
-            return self._rank(scope, query, at_least=at_least, cut=cut)
         notes = [*degraded, *([self._index.note] if self._index is not None and self._index.note else [])]
         if vector is not None and state.vectors.pending:
             notes.append(f"{len(state.vectors.pending)} units wait to be embedded and are found by words only")

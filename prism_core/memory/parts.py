@@ -17,8 +17,8 @@ from prism_core.storage.dense import IndexChoice
 
 IndexKind = Literal["auto", "chroma", "exact"]
 IN_MEMORY = ":memory:"
-WORTH_AN_INDEX = 5000
-"""Number of vectors from which a scope gets a Chroma collection; below, exact search is faster."""
+WORTH_AN_INDEX = 15_000
+"""Number of vectors from which a scope gets a Chroma collection; below, exact search is as fast and misses nothing."""
 
 
 def new_id() -> str:

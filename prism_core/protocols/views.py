@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import Protocol
 
 import numpy as np
@@ -134,8 +134,8 @@ class ScopeView(Protocol):
         """Rows tagged with an intent label."""
         ...
 
-    def labels(self, row: int) -> Sequence[str]:
-        """Intent labels of a row."""
+    def labels(self, rows: IntArray) -> Sequence[tuple[str, ...]]:
+        """Intent labels of each of these rows."""
         ...
 
     def acting(self, action_type: str) -> IntArray:
@@ -182,8 +182,8 @@ class ScopeView(Protocol):
         """Number of chains (tasks, else sessions) in the scope."""
         ...
 
-    def linked(self, row: int, relations: Collection[Relation]) -> Sequence[int]:
-        """Rows that a row is linked with, in either direction, by one of these relations."""
+    def explaining(self, rows: IntArray) -> Mapping[int, Sequence[int]]:
+        """For those of these rows that have any: the rows linked with it, either way, by a relation that explains."""
         ...
 
     def distances(self, row: int, costs: Mapping[Relation, float], *, max_rows: int) -> dict[int, float]:

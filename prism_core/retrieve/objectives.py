@@ -136,11 +136,11 @@ def _own_values(objective: Objective, query: IntentQuery, units: Sequence[Memory
 def _conversation_signals(query: IntentQuery, evidence: Evidence, tagger: IntentTagger) -> dict[str, FloatArray]:
     columns, rows = evidence.columns, evidence.rows
     near = of.around(evidence)
-    dense = of.scaled(of.dense_scores(evidence, np.concatenate([rows, near["before"], near["after"]])))
+    dense = of.dense_scores(evidence, np.concatenate([rows, near["before"], near["after"]]))
     words = np.float32(of.weight_of_words(evidence))
     lexical = words * of.scaled(evidence.lexical)
     lean = of.sparing(columns.tokens[rows])
-    asked = lean * of.gathered(columns.question.astype(np.float32), near["before"])
+    asked = lean * of.gathered(columns.question, near["before"])
     session_lexical, session_dense = of.session_support(evidence, dense)
     session_lexical *= words
     timed = columns.timed[rows].astype(np.float32)
@@ -185,8 +185,9 @@ def _intent_fit(query: IntentQuery, evidence: Evidence, tagger: IntentTagger) ->
     wanted = dict.fromkeys(query.target_intents, 1.0)
     if evidence.vector is not None:
         wanted = {**tagger.similarities(evidence.vector), **wanted}
-    fit = [max((wanted.get(label, 0.0) for label in evidence.view.labels(row)), default=0.0) for row in evidence.rows]
-    return of.scaled(np.array(fit, dtype=np.float32))
+    carried = evidence.view.labels(evidence.rows)
+    fit = {labels: max((wanted.get(label, 0.0) for label in labels), default=0.0) for labels in set(carried)}
+    return of.scaled(np.array([fit[labels] for labels in carried], dtype=np.float32))
 
 
 def _unit_range(values: FloatArray, weights: Mapping[str, float]) -> FloatArray:

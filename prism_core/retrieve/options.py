@@ -83,8 +83,8 @@ class RankingOptions:
     """
 
     order: Order | None = None
-    front_penalty: float = 0.1
-    grain: float = 0.1
+    front_penalty: float = 0.05
+    grain: float = 0.05
     stop: float = 0.02
     floor: Floor = field(default_factory=Floor)
     limits: Recall = field(default_factory=Recall)

@@ -6,16 +6,16 @@ work that follows depends on the size of the pool, not on the size of the scope.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prism_core.changes import FloatArray, IntArray
 from prism_core.protocols import ScopeView
-from prism_core.types import EXPLAINING_RELATIONS, IntentQuery
+from prism_core.types import IntentQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +47,38 @@ class Recall:
     newest: int = 10
 
 
-@dataclass(slots=True)
+class Channels(Sequence[tuple[str, ...]]):
+    """Names of the channels that proposed each place of a pool, spelled out when they are looked at."""
+
+    def __init__(self, names: Sequence[str] = (), proposed: Sequence[int] = ()) -> None:
+        """Take over the names, and of every place the bits of those that proposed it, the first name's the lowest."""
+        self._names = names
+        self._proposed = proposed
+
+    def __len__(self) -> int:
+        return len(self._proposed)
+
+    @overload
+    def __getitem__(self, place: int) -> tuple[str, ...]: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[tuple[str, ...]]: ...
+    def __getitem__(self, place: int | slice) -> tuple[str, ...] | Sequence[tuple[str, ...]]:
+        if isinstance(place, slice):
+            return Channels(self._names, self._proposed[place])
+        return tuple(name for bit, name in enumerate(self._names) if int(self._proposed[place]) >> bit & 1)
+
+
+@dataclass(frozen=True, slots=True)
 class Pool:
     """The rows under consideration and who proposed them.
 
     Attributes:
-        rows: distinct rows, ascending.
-        channels: names of the proposing channels, by row.
+        rows: distinct rows, ascending: ties are broken by place, which must not depend on who proposed them.
+        channels: names of the proposing channels, by place.
     """
 
     rows: IntArray
-    channels: dict[int, list[str]] = field(default_factory=dict)
+    channels: Channels
 
 
 def recall(
@@ -80,18 +101,21 @@ def recall(
         at_least: fill up with the newest admitted rows to this many.
     """
     allowed = _allowed(query, view)
-    channels: dict[int, list[str]] = {}
+    names: list[str] = []
+    proposed = np.zeros(len(view.ids), dtype=np.int32)
     for name, rows in _channels(query, view, lexical, vector, limits, allowed):
-        for row in (rows if allowed is None else rows[allowed[rows]]).tolist():
-            names = channels.setdefault(row, [])
-            if name not in names:
-                names.append(name)
-    if len(channels) < at_least:
-        newest_first = range(len(view.ids) - 1, -1, -1)
-        others = (row for row in newest_first if row not in channels and (allowed is None or allowed[row]))
-        channels.update((row, ["filler"]) for row in islice(others, at_least - len(channels)))
-    # Ties are broken by place, and the place must not depend on which channel came first.
-    return Pool(np.array(sorted(channels), dtype=np.intp), channels)
+        if name not in names:
+            names.append(name)
+        proposed[rows] |= 1 << names.index(name)
+    if allowed is not None:
+        proposed[~allowed] = 0
+    missing = at_least - np.count_nonzero(proposed)
+    if missing > 0:
+        others = np.flatnonzero((proposed == 0) if allowed is None else (proposed == 0) & allowed)
+        proposed[others[-missing:]] = 1 << len(names)
+        names.append("filler")
+    pool = np.flatnonzero(proposed)
+    return Pool(pool, Channels(names, proposed[pool].tolist()))
 
 
 def _channels(
@@ -174,12 +198,12 @@ def _neighbours(view: ScopeView, anchors: IntArray, reach: int) -> IntArray:
         after = columns.following[after]
         after = after[after >= 0]
         found += [before, after]
-    return np.unique(np.concatenate(found)) if found else anchors
+    return np.concatenate(found) if found else anchors
 
 
 def _linked(view: ScopeView, anchors: IntArray, limit: int) -> IntArray:
-    rows = [row for anchor in anchors.tolist() for row in view.linked(anchor, EXPLAINING_RELATIONS)[:limit]]
-    return np.array(rows, dtype=np.intp)
+    linked = view.explaining(anchors).values()
+    return np.array([row for rows in linked for row in rows[:limit]], dtype=np.intp)
 
 
 def _active_chains(view: ScopeView, active: IntArray, limit: int) -> IntArray:

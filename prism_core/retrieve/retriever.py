@@ -45,7 +45,7 @@ class Ranking:
     query: IntentQuery
     ids: tuple[str, ...] = ()
     order: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
-    channels: tuple[tuple[str, ...], ...] = ()
+    channels: Sequence[tuple[str, ...]] = ()
     tokens: tuple[int, ...] = ()
     scored: Scored = field(default_factory=lambda: Scored({}, {}, np.empty(0, dtype=np.float32), 0.0))
     values: FloatArray = field(default_factory=lambda: np.empty(0, dtype=np.float32))
@@ -183,9 +183,9 @@ class Retriever:
         order, values, fronts = self._order(scored, above)
         return Ranking(
             query=planned,
-            ids=tuple(view.ids[row] for row in pool.rows[order].tolist()),
+            ids=tuple(map(view.ids.__getitem__, pool.rows[order].tolist())),
             order=order,
-            channels=tuple(tuple(pool.channels[row]) for row in pool.rows.tolist()),
+            channels=pool.channels,
             tokens=tuple(view.columns.tokens[pool.rows].tolist()),
             scored=scored,
             values=values,

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from prism_core.changes import FloatArray, IntArray
 from prism_core.protocols import Columns, ScopeView
 from prism_core.text import date_terms, dates, normalize, word_terms
-from prism_core.types import EXPLAINING_RELATIONS
 
 LONG_TOKENS = 100
 """From this size on a unit's own words say enough; its neighbours count less and its length costs."""
@@ -44,7 +43,7 @@ class Evidence:
 
     Attributes:
         view: the scope.
-        rows: the pool, shape (p,).
+        rows: the pool, ascending, shape (p,).
         lexical: BM25 of every row of the scope, shape (n,).
         terms: index terms of the question.
         vector: its embedding, shape (d,), or None.
@@ -64,11 +63,12 @@ class Evidence:
 
 def scaled(values: FloatArray) -> FloatArray:
     """Divide by the largest, so that the best is 1; all 0 where none is positive."""
-    top = float(values.max(initial=0.0))
-    return np.clip(values / top, 0.0, None).astype(np.float32) if top > 0 else np.zeros(len(values), dtype=np.float32)
+    top = np.float32(values.max(initial=0.0))
+    positive = np.maximum(values, 0.0, dtype=np.float32)
+    return np.asarray(positive / top if top > 0 else np.zeros_like(positive), dtype=np.float32)
 
 
-def gathered(values: FloatArray, rows: IntArray) -> FloatArray:
+def gathered(values: FloatArray | NDArray[np.bool_], rows: IntArray) -> FloatArray:
     """Values at rows, 0 where the row is -1."""
     found = np.zeros(len(rows), dtype=np.float32)
     valid = rows >= 0
@@ -105,14 +105,20 @@ def around(evidence: Evidence) -> dict[str, IntArray]:
 
 
 def dense_scores(evidence: Evidence, rows: IntArray) -> FloatArray:
-    """Cosine similarity above the ground, over all rows of the scope, filled in for the given ones; shape (n,)."""
-    count = len(evidence.view.ids)
-    scores = np.zeros(count, dtype=np.float32)
+    """Cosine similarity above the ground, of all rows of the scope, filled in for the given ones and scaled.
+
+    Returns:
+        Shape (n,), >= 0.
+    """
+    size = len(evidence.view.ids)
+    scores = np.zeros(size, dtype=np.float32)
     if evidence.vector is not None:
-        wanted = np.unique(rows[rows >= 0])
-        sample = np.unique(np.linspace(0, count - 1, ORDINARY_UNITS).astype(np.intp))
+        asked = np.zeros(size, dtype=np.bool_)
+        asked[rows[rows >= 0]] = True
+        wanted = np.flatnonzero(asked)
+        sample = np.unique(np.linspace(0, size - 1, ORDINARY_UNITS).astype(np.intp))
         ordinary = evidence.view.similarities(evidence.vector, sample)
-        scores[wanted] = above_ground(evidence.view.similarities(evidence.vector, wanted), ordinary)
+        scores[wanted] = scaled(above_ground(evidence.view.similarities(evidence.vector, wanted), ordinary))
     return scores
 
 
@@ -197,10 +203,8 @@ def session_support(evidence: Evidence, dense: FloatArray) -> tuple[FloatArray, 
 def linked_support(evidence: Evidence, lexical: FloatArray) -> FloatArray:
     """The best lexical score among the units that a candidate is linked with by a relation that explains."""
     best = np.zeros(len(evidence.rows), dtype=np.float32)
-    for place, row in enumerate(evidence.rows.tolist()):
-        linked = evidence.view.linked(row, EXPLAINING_RELATIONS)
-        if linked:
-            best[place] = lexical[linked].max()
+    for row, linked in evidence.view.explaining(evidence.rows).items():
+        best[np.searchsorted(evidence.rows, row)] = lexical[list(linked)].max()
     return best
 
 

@@ -113,6 +113,7 @@ class UnitColumns:
         self._session_order: list[Timeline] = []
         self._task_order: list[Timeline] = []
         self._session_speakers: list[set[int]] = []
+        self._dialogue: NDArray[np.bool_] = np.zeros(16, dtype=np.bool_)
         self._expose()
 
     def __len__(self) -> int:
@@ -126,7 +127,7 @@ class UnitColumns:
     @property
     def dialogue(self) -> NDArray[np.bool_]:
         """Whether more than one speaker takes part, by session number."""
-        return np.fromiter((len(names) > 1 for names in self._session_speakers), dtype=np.bool_)
+        return self._dialogue[: len(self._session_speakers)]
 
     def append(self, unit: MemoryUnit, tokens: int, terms: int) -> int:
         """Add a unit as the next row; answers the row."""
@@ -203,7 +204,11 @@ class UnitColumns:
             return
         if session == len(self._session_speakers):
             self._session_speakers.append(set())
-        self._session_speakers[session].add(int(self.speaker[row]))
+            if session == len(self._dialogue):
+                self._dialogue = np.concatenate([self._dialogue, np.zeros_like(self._dialogue)])
+        speakers = self._session_speakers[session]
+        speakers.add(int(self.speaker[row]))
+        self._dialogue[session] = len(speakers) > 1
         before, after = _timeline(self._session_order, session).add(time, row)
         self.previous[row], self.following[row] = before, after
         if before >= 0:

@@ -40,6 +40,6 @@ class KeyIndex:
         """Rows that carry a key, ascending."""
         return np.array(self._rows.get(key, ()), dtype=np.intp)
 
-    def keys(self, row: int) -> tuple[str, ...]:
-        """Keys of a row."""
-        return self._keys.get(row, ())
+    def keys(self, rows: IntArray) -> list[tuple[str, ...]]:
+        """Keys of each of these rows."""
+        return [self._keys.get(row, ()) for row in rows.tolist()]

@@ -19,9 +19,6 @@ from prism_core.storage.database import Database
 from prism_core.storage.prepared import Prepared
 from prism_core.types import Event, MemoryUnit, Scope, scope_key, utc
 
-CHUNK = 500
-"""How many values one IN list holds; SQLite's limit on parameters was 999 for long."""
-
 _SCOPE: ScalarSelect[int] = select(schema.scopes.c.id).where(schema.scopes.c.key == bindparam("key")).scalar_subquery()
 
 
@@ -56,13 +53,19 @@ _PENDING_UNTIL = (
     )
     .order_by(schema.vectors.c.changed_seq)
 )
-_UNITS = select(schema.units.c.unit_id, schema.units.c.body).where(
-    schema.units.c.scope_id == _SCOPE, schema.units.c.unit_id.in_(bindparam("ids", expanding=True))
+# One parameter for any number of ids: the statement is compiled once, and no limit on parameters applies.
+_IDS = select(func.json_each(bindparam("ids")).table_valued("value").c.value)
+_UNITS = Prepared(
+    select(schema.units.c.unit_id, schema.units.c.body).where(
+        schema.units.c.scope_id == _SCOPE, schema.units.c.unit_id.in_(_IDS)
+    )
 )
-_VECTORS = select(schema.vectors.c.unit_id, schema.vectors.c.vector).where(
-    schema.vectors.c.scope_id == _SCOPE,
-    schema.vectors.c.unit_id.in_(bindparam("ids", expanding=True)),
-    schema.vectors.c.vector.is_not(None),
+_VECTORS = Prepared(
+    select(schema.vectors.c.unit_id, schema.vectors.c.vector).where(
+        schema.vectors.c.scope_id == _SCOPE,
+        schema.vectors.c.unit_id.in_(_IDS),
+        schema.vectors.c.vector.is_not(None),
+    )
 )
 _BY_KEY = select(schema.keys.c.unit_id).where(
     schema.keys.c.scope_id == _SCOPE, schema.keys.c.idempotency_key == bindparam("idempotency_key")
@@ -367,13 +370,8 @@ class SqlLedger:
             found: str | None = connection.scalar(statement, {"key": scope_key(scope), **parameters})
         return found
 
-    def _by_ids(self, operation: str, statement: Select[Any], scope: Scope, ids: Sequence[str]) -> list[Any]:
-        rows: list[Any] = []
-        with self._database.reading(operation) as connection:
-            for start in range(0, len(ids), CHUNK):
-                parameters = {"key": scope_key(scope), "ids": ids[start : start + CHUNK]}
-                rows.extend(connection.execute(statement, parameters).all())
-        return rows
+    def _by_ids(self, operation: str, statement: Prepared, scope: Scope, ids: Sequence[str]) -> list[Any]:
+        return self._database.fetch(operation, statement, {"key": scope_key(scope), "ids": json.dumps(list(ids))})
 
 
 def _head(connection: Connection, scope: Scope) -> Position:

@@ -11,7 +11,7 @@ import threading
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,37 +25,115 @@ _ROW_BYTES = 100
 
 
 class _Postings:
-    """The rows that hold a term, ascending, and how often each does.
+    """The documents that hold a term, ascending, and how often each does.
 
     Plain arrays grow in amortised constant time, are edited in place, and are read by NumPy without a copy. A view
     must not outlive the lock: an array cannot grow while it is viewed.
     """
 
-    __slots__ = ("counts", "rows")
+    __slots__ = ("counts", "documents")
 
     def __init__(self) -> None:
-        self.rows = array("i")
+        self.documents = array("i")
         self.counts = array("f")
 
-    def add(self, row: int, count: int) -> bool:
-        """Count more occurrences in a row; whether the row did not hold the term before."""
-        at = len(self.rows) if not self.rows or self.rows[-1] < row else bisect_left(self.rows, row)
-        if at < len(self.rows) and self.rows[at] == row:
+    def add(self, document: int, count: int) -> bool:
+        """Count more occurrences in a document; whether it did not hold the term before."""
+        at = bisect_left(self.documents, document)
+        if at < len(self.documents) and self.documents[at] == document:
             self.counts[at] += count
             return False
-        self.rows.insert(at, row)
+        self.documents.insert(at, document)
         self.counts.insert(at, count)
         return True
 
-    def remove(self, row: int) -> None:
-        at = bisect_left(self.rows, row)
-        del self.rows[at], self.counts[at]
+    def take(self, document: int, count: int) -> bool:
+        """Count fewer occurrences in a document that holds the term; whether it no longer does."""
+        at = bisect_left(self.documents, document)
+        self.counts[at] -= count
+        if self.counts[at] > 0:
+            return False
+        del self.documents[at], self.counts[at]
+        return True
 
-    def contains(self, rows: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Which of `rows` (any order, repetitions allowed) hold the term; shape of `rows`."""
-        own = np.frombuffer(self.rows, np.int32)
-        found: NDArray[np.bool_] = own[np.minimum(np.searchsorted(own, rows), len(own) - 1)] == rows
+    def count(self, document: int) -> int:
+        """How often a document that holds the term does."""
+        return int(self.counts[bisect_left(self.documents, document)])
+
+    def contains(self, documents: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Which of `documents` (any order, repetitions allowed) hold the term; shape of `documents`."""
+        own = np.frombuffer(self.documents, np.int32)
+        found: NDArray[np.bool_] = own[np.minimum(np.searchsorted(own, documents), len(own) - 1)] == documents
         return found
+
+
+class _Documents:
+    """Bags of numbered terms, scored with BM25; a term that was never seen has the number -1."""
+
+    def __init__(self) -> None:
+        self.postings: list[_Postings] = []
+        self.lengths = array("f")
+        self.total_length = 0
+        self.posting_count = 0
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def add(self, document: int, counts: Mapping[int, int]) -> None:
+        """Add terms to a document, or to a new one."""
+        if document >= len(self.lengths):
+            self.lengths.extend([0.0] * (document + 1 - len(self.lengths)))
+        postings, fresh, length = self.postings, 0, 0
+        unseen = max(counts, default=-1) + 1 - len(postings)
+        postings.extend([_Postings() for _ in range(unseen)])
+        for term, count in counts.items():
+            posting = postings[term]
+            documents = posting.documents
+            # Most documents come in their order; the usual cases are spelled out because they are most of a load.
+            if documents and documents[-1] == document:
+                posting.counts[-1] += count
+            elif documents and documents[-1] > document:
+                fresh += posting.add(document, count)
+            else:
+                documents.append(document)
+                posting.counts.append(count)
+                fresh += 1
+            length += count
+        self.posting_count += fresh
+        self.lengths[document] += length
+        self.total_length += length
+
+    def take(self, document: int, counts: Mapping[int, int]) -> None:
+        """Take terms from a document that holds them."""
+        length = sum(counts.values())
+        self.posting_count -= sum(self.postings[term].take(document, count) for term, count in counts.items())
+        self.lengths[document] -= length
+        self.total_length -= length
+
+    def find(self, term: int) -> _Postings | None:
+        """The postings of a term that some document holds."""
+        return self.postings[term] if 0 <= term < len(self.postings) and self.postings[term].documents else None
+
+    def idf(self, df: int) -> float:
+        """Rarity of a term that `df` documents hold."""
+        return math.log1p((len(self) - df + 0.5) / (df + 0.5))
+
+    def scores(self, terms: Mapping[int, int], k1: float, b: float) -> FloatArray:
+        """BM25 of every document for terms with how often each is asked for; shape (n,)."""
+        scores = np.zeros(len(self), np.float32)
+        if not self.total_length:
+            return scores
+        # What a count competes with in each document.
+        slope = k1 * b * len(self) / self.total_length
+        pull = np.float32(k1 * (1 - b)) + np.float32(slope) * np.frombuffer(self.lengths, np.float32)
+        for term, times in terms.items():
+            postings = self.find(term)
+            if postings is not None:
+                documents = np.frombuffer(postings.documents, np.int32)
+                counts = np.frombuffer(postings.counts, np.float32)
+                share = counts / (counts + np.take(pull, documents))
+                scores[documents] += np.float32(times * self.idf(len(documents))) * share
+        return scores
 
 
 class LexicalIndex:
@@ -63,7 +141,8 @@ class LexicalIndex:
 
     A row's score is the sum, over the query's terms, of `idf * tf / (tf + k1 * (1 - b + b * length / mean length))`
     with `idf = ln(1 + (n - df + 0.5) / (df + 0.5))`. Counts and lengths are stored and weights computed when asked,
-    so scores are always those of an index built afresh. Safe for use by several threads.
+    so scores are always those of an index built afresh. Rows may belong to groups, which are scored in the same way,
+    each as one document of the terms of all its rows. Safe for use by several threads.
 
     Args:
         k1: how slowly repetitions saturate; at least 0.
@@ -74,37 +153,49 @@ class LexicalIndex:
         self.k1 = k1
         self.b = b
         self._term_ids: dict[str, int] = {}
-        self._postings: list[_Postings] = []
+        self._rows = _Documents()
+        self._groups = _Documents()
         self._terms_of_row: list[array[int]] = []
-        self._lengths = array("f")
-        self._total_length = 0
-        self._posting_count = 0
+        self._group_of_row = array("i")
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
         """How many rows there are."""
-        return len(self._lengths)
+        return len(self._terms_of_row)
 
     @property
     def nbytes(self) -> int:
         """Estimated bytes of memory, terms included."""
-        sizes = (self._posting_count, _POSTING_BYTES), (len(self._postings), _TERM_BYTES), (len(self), _ROW_BYTES)
+        postings = self._rows.posting_count + self._groups.posting_count
+        sizes = (postings, _POSTING_BYTES), (len(self._term_ids), _TERM_BYTES), (len(self), _ROW_BYTES)
         return sum(count * size for count, size in sizes)
 
-    def put(self, row: int, terms: Sequence[str]) -> None:
+    def put(self, row: int, terms: Sequence[str], *, group: int = -1) -> None:
         """Append a row, or replace the terms of an existing one.
 
         Args:
             row: at most `len(self)`.
             terms: the row's terms with repetitions; may be empty.
+            group: number of the group it belongs to, -1 for none.
 
         Raises:
             IndexError: if `row` is negative or beyond the end.
         """
         with self._lock:
-            self._require(row)
-            self._clear(row)
-            self._add(row, terms)
+            if not 0 <= row <= len(self):
+                raise IndexError(f"row {row} is not in 0..{len(self)}; rows are added one after the other")
+            if row == len(self):
+                self._terms_of_row.append(array("i"))
+                self._group_of_row.append(group)
+            else:
+                self._clear(row)
+            known = self._term_ids
+            counts = {known.setdefault(term, len(known)): count for term, count in Counter(terms).items()}
+            self._terms_of_row[row] = array("i", counts)
+            self._group_of_row[row] = group
+            self._rows.add(row, counts)
+            if group >= 0:
+                self._groups.add(group, counts)
 
     def scores(self, terms: Sequence[str]) -> FloatArray:
         """BM25 of every row.
@@ -116,46 +207,19 @@ class LexicalIndex:
             Shape (n,), float32, at least 0; exactly 0 where no term matches.
         """
         with self._lock:
-            scores = np.zeros(len(self), np.float32)
-            if not self._total_length:
-                return scores
-            pull = self._length_pull()
-            for term, times in Counter(terms).items():
-                postings = self._find(term)
-                if postings is not None:
-                    rows = np.frombuffer(postings.rows, np.int32)
-                    counts = np.frombuffer(postings.counts, np.float32)
-                    scores[rows] += np.float32(times * self._idf(len(rows))) * (counts / (counts + pull[rows]))
-            return scores
+            return self._rows.scores(self._wanted(terms), self.k1, self.b)
 
-    def group_scores(self, terms: Sequence[str], groups: IntArray, count: int) -> FloatArray:
-        """BM25 of groups of rows, each group taken as one document.
+    def group_scores(self, terms: Sequence[str]) -> FloatArray:
+        """BM25 of every group, taken as one document.
 
         Args:
             terms: the query's terms, as for `scores`.
-            groups: shape (n,), the number of each row's group, or -1 for none.
-            count: how many groups there are.
 
         Returns:
-            Shape (count,), float32, at least 0.
+            Shape (number of groups,), float32, at least 0.
         """
         with self._lock:
-            scores = np.zeros(count, np.float32)
-            grouped = np.flatnonzero(groups >= 0)
-            if not count or not len(grouped):
-                return scores
-            lengths = np.bincount(groups[grouped], np.frombuffer(self._lengths, np.float32)[grouped], count)
-            pull = self.k1 * (1 - self.b + self.b * lengths / max(float(lengths.mean()), 1e-9))
-            for term, times in Counter(terms).items():
-                postings = self._find(term)
-                if postings is not None:
-                    of_row = groups[np.frombuffer(postings.rows, np.int32)]
-                    held = of_row >= 0
-                    counts = np.bincount(of_row[held], np.frombuffer(postings.counts, np.float32)[held], count)
-                    df = int(np.count_nonzero(counts))
-                    idf = math.log1p((count - df + 0.5) / (df + 0.5))
-                    scores += (times * idf * counts / np.where(counts, counts + pull, 1)).astype(np.float32)
-            return scores
+            return self._groups.scores(self._wanted(terms), self.k1, self.b)
 
     def held(self, terms: Sequence[str], rows: IntArray) -> NDArray[np.bool_]:
         """Which terms each row holds.
@@ -180,45 +244,17 @@ class LexicalIndex:
         """How many rows hold the term."""
         with self._lock:
             postings = self._find(term)
-            return len(postings.rows) if postings else 0
+            return len(postings.documents) if postings else 0
 
     def _find(self, term: str) -> _Postings | None:
-        """The postings of a term that some row holds."""
-        number = self._term_ids.get(term)
-        return self._postings[number] if number is not None and self._postings[number].rows else None
+        return self._rows.find(self._term_ids.get(term, -1))
 
-    def _idf(self, df: int) -> float:
-        return math.log1p((len(self) - df + 0.5) / (df + 0.5))
-
-    def _length_pull(self) -> FloatArray:
-        """What a count competes with in each row; shape (n,)."""
-        lengths = np.frombuffer(self._lengths, np.float32)
-        slope = self.k1 * self.b * len(self) / self._total_length
-        return np.float32(self.k1 * (1 - self.b)) + np.float32(slope) * lengths
-
-    def _require(self, row: int) -> None:
-        if not 0 <= row <= len(self):
-            raise IndexError(f"row {row} is not in 0..{len(self)}; rows are added one after the other")
-        if row == len(self):
-            self._lengths.append(0)
-            self._terms_of_row.append(array("i"))
+    def _wanted(self, terms: Sequence[str]) -> dict[int, int]:
+        """Known terms by number, with how often each is asked for."""
+        return {self._term_ids[term]: times for term, times in Counter(terms).items() if term in self._term_ids}
 
     def _clear(self, row: int) -> None:
-        for number in self._terms_of_row[row]:
-            self._postings[number].remove(row)
-        self._posting_count -= len(self._terms_of_row[row])
-        self._terms_of_row[row] = array("i")
-        self._total_length -= int(self._lengths[row])
-        self._lengths[row] = 0
-
-    def _add(self, row: int, terms: Sequence[str]) -> None:
-        own = self._terms_of_row[row]
-        for term, count in Counter(terms).items():
-            number = self._term_ids.setdefault(term, len(self._postings))
-            if number == len(self._postings):
-                self._postings.append(_Postings())
-            if self._postings[number].add(row, count):
-                own.append(number)
-                self._posting_count += 1
-        self._lengths[row] += len(terms)
-        self._total_length += len(terms)
+        counts = {term: self._rows.postings[term].count(row) for term in self._terms_of_row[row]}
+        self._rows.take(row, counts)
+        if self._group_of_row[row] >= 0:
+            self._groups.take(self._group_of_row[row], counts)

@@ -7,7 +7,7 @@ time; a new one applies the delta from seq 0.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from threading import RLock
 
 import numpy as np
@@ -18,14 +18,14 @@ from prism_core.protocols import Delta, Ledger
 from prism_core.results import Position
 from prism_core.storage.arguments import ArgumentProfiles
 from prism_core.storage.columns import UnitColumns
-from prism_core.storage.dense import VectorProjection
+from prism_core.storage.dense import IndexChoice, VectorProjection
 from prism_core.storage.graph import ScopeGraph
 from prism_core.storage.identifiers import IdentifierIndex
 from prism_core.storage.keys import KeyIndex
 from prism_core.storage.lexical import LexicalIndex
 from prism_core.storage.origins import MOST_CALLS, ArgumentOrigins, Offers, Origin, lifts
 from prism_core.text import analyze, date_terms, identifiers, normalize, relative_dates
-from prism_core.types import MemoryUnit, Outcome, Relation, Scope
+from prism_core.types import EXPLAINING_RELATIONS, MemoryUnit, Outcome, Relation, Scope
 
 BYTES_PER_UNIT = 600
 
@@ -41,13 +41,12 @@ class ScopeState:
         position: the state of the ledger this follows.
     """
 
-    def __init__(self, scope: Scope, ledger: Ledger, vectors: VectorProjection) -> None:
+    def __init__(self, scope: Scope, ledger: Ledger, choice: IndexChoice) -> None:
         self.scope = scope
         self.lock = RLock()
         self.position = Position(0, ledger.head(scope).epoch)
         self.columns = UnitColumns()
         self.graph = ScopeGraph()
-        self.vectors = vectors
         self._ledger = ledger
         self._lexical = LexicalIndex()
         self._identifiers = IdentifierIndex()
@@ -55,6 +54,8 @@ class ScopeState:
         self._origins = ArgumentOrigins(self._identifiers)
         self._ids: list[str] = []
         self._row_of: dict[str, int] = {}
+        self.vectors = VectorProjection(scope, ledger, choice, self._ids, self._row_of)
+        self._explained: set[int] = set()
         self._entities = KeyIndex()
         self._labels = KeyIndex()
         self._dates = KeyIndex()
@@ -72,6 +73,8 @@ class ScopeState:
         fresh = self.position.seq == 0
         vectors_after = self.vectors.followed.seq if fresh else self.position.seq
         self.apply(self._ledger.delta(self.scope, self.position.seq, vectors_after=vectors_after))
+        if fresh and vectors_after:
+            self.vectors.fill(self._ledger.delta(self.scope, self.position.seq, vectors_after=0).vectors)
 
     def apply(self, delta: Delta) -> None:
         """Take over changed units, links and vectors; applying the same delta again changes nothing."""
@@ -79,6 +82,8 @@ class ScopeState:
             self._put(unit, tokens)
         for link in delta.links:
             self.graph.add_link(link)
+            if link.relation in EXPLAINING_RELATIONS:
+                self._explained.update((self._row_of[link.source], self._row_of[link.target]))
         self.vectors.apply(delta.vectors, delta.position)
         self.position = delta.position
 
@@ -96,7 +101,7 @@ class ScopeState:
         else:
             self.columns.update(row, unit, tokens, len(terms))
             self._origins.forget(self.columns.chain(row))
-        self._lexical.put(row, terms + date_terms(unit.event_time))
+        self._lexical.put(row, terms + date_terms(unit.event_time), group=int(self.columns.session[row]))
         self._entities.put(row, map(normalize, unit.entities))
         self._labels.put(row, unit.intent_tags)
         said = [term for value in relative_dates(unit.text, unit.event_time) for term in value.terms]
@@ -192,7 +197,7 @@ class ScopeState:
 
     def session_lexical(self, terms: Sequence[str]) -> FloatArray:
         """BM25 of every session as one document."""
-        return self._lexical.group_scores(terms, self.columns.session, len(self.columns.sessions.names))
+        return self._lexical.group_scores(terms)
 
     def held(self, terms: Sequence[str], rows: IntArray) -> NDArray[np.bool_]:
         """Which index terms each row holds, shape (terms, rows)."""
@@ -204,11 +209,11 @@ class ScopeState:
 
     def nearest(self, vector: FloatArray, k: int) -> IntArray:
         """The rows nearest to a vector, best first."""
-        return self.rows(self.vectors.nearest(vector, k))
+        return self.vectors.nearest(vector, k)
 
     def similarities(self, vector: FloatArray, rows: IntArray) -> FloatArray:
         """Exact cosine similarity of rows to a vector; 0 for rows without a vector."""
-        return self.vectors.similarities(vector, [self._ids[row] for row in rows])
+        return self.vectors.similarities(vector, rows)
 
     def mentioning(self, entity: str) -> IntArray:
         """Rows that mention an entity or hold an identifier."""
@@ -222,9 +227,9 @@ class ScopeState:
         """Rows tagged with an intent label."""
         return self._labels.rows(label)
 
-    def labels(self, row: int) -> Sequence[str]:
-        """Intent labels of a row."""
-        return self._labels.keys(row)
+    def labels(self, rows: IntArray) -> Sequence[tuple[str, ...]]:
+        """Intent labels of each of these rows."""
+        return self._labels.keys(rows)
 
     def acting(self, action_type: str) -> IntArray:
         """Rows whose action is of a type."""
@@ -259,9 +264,13 @@ class ScopeState:
         """In how many chains an identifier occurs, and the rows that hold it."""
         return self._identifiers.spread(identifier)
 
-    def linked(self, row: int, relations: Collection[Relation]) -> Sequence[int]:
-        """Rows that a row is linked with by one of these relations."""
-        return [self._row_of[unit_id] for unit_id in self.graph.neighbours(self._ids[row], relations)]
+    def explaining(self, rows: IntArray) -> Mapping[int, Sequence[int]]:
+        """For those of these rows that have any: the rows linked with it by a relation that explains."""
+        return {
+            row: [self._row_of[unit_id] for unit_id in self.graph.neighbours(self._ids[row], EXPLAINING_RELATIONS)]
+            for row in rows.tolist()
+            if row in self._explained
+        }
 
     def distances(self, row: int, costs: Mapping[Relation, float], *, max_rows: int) -> dict[int, float]:
         """Cheapest typed path from one row to the rows around it."""

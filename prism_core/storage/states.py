@@ -6,7 +6,7 @@ from collections import OrderedDict
 from threading import Lock
 
 from prism_core.protocols import Ledger
-from prism_core.storage.dense import IndexChoice, VectorProjection
+from prism_core.storage.dense import IndexChoice
 from prism_core.storage.state import ScopeState
 from prism_core.types import Scope
 
@@ -35,9 +35,8 @@ class ScopeStates:
         epoch = self._ledger.head(scope).epoch
         with self._lock:
             state = self._states.get(scope)
-            if state is None or state.vectors.lost or state.position.epoch != epoch:
-                vectors = VectorProjection(scope, self._ledger, self._choice)
-                state = self._states[scope] = ScopeState(scope, self._ledger, vectors)
+            if state is None or state.position.epoch != epoch:
+                state = self._states[scope] = ScopeState(scope, self._ledger, self._choice)
             self._states.move_to_end(scope)
             self._measure(scope, state)
             return state

@@ -16,6 +16,7 @@ except ImportError as error:
     raise MissingExtraError("dev", "pytest") from error
 
 from prism_core.testing.embedder import EmbedderContract
+from prism_core.testing.exact import ExactIndex
 from prism_core.testing.ledger import LedgerContract
 from prism_core.testing.scripted import CountingIds, HashedEmbedder, ScriptedClock, make_unit, unit_vectors
 from prism_core.testing.vectors import VectorIndexContract
@@ -23,6 +24,7 @@ from prism_core.testing.vectors import VectorIndexContract
 __all__ = [
     "CountingIds",
     "EmbedderContract",
+    "ExactIndex",
     "HashedEmbedder",
     "LedgerContract",
     "ScriptedClock",

@@ -12,6 +12,7 @@ _MOMENT = re.compile(
     r"|\d{1,4}[/.]\d{1,2}[/.]\d{1,4}|\d\d?:\d\d(?::\d\d)?(?:\.\d+)?)(?![A-Za-z0-9_])"
 )
 _FIGURES = re.compile(r"\d+(?:\.\d+)+")
+_DIGIT = re.compile("[0-9]")
 _SHORTEST_IDENTIFIER = 4
 
 
@@ -28,6 +29,8 @@ def identifiers(text: str) -> list[str]:
     >>> identifiers("Flight HAT136 on 2024-05-20 for mia_li_3668")
     ['HAT136', '2024-05-20', 'mia_li_3668']
     """
+    if not _has_digit(text):
+        return []
     found = (part for token in _TOKEN.findall(text) if _has_digit(token) for part in _identifier_parts(token))
     return list(dict.fromkeys(part for part in found if len(part) >= _SHORTEST_IDENTIFIER and _has_digit(part)))
 
@@ -76,5 +79,5 @@ def _identifier_parts(token: str) -> Iterator[str]:
                 yield from re.split("[-.+]", segment)
 
 
-def _has_digit(token: str) -> bool:
-    return any("0" <= character <= "9" for character in token)
+def _has_digit(text: str) -> bool:
+    return _DIGIT.search(text) is not None

@@ -61,7 +61,8 @@ _RELATIVE = re.compile(
     r"|(?P<mside>上|这|本|下)个?月|(?P<yword>前年|去年|今年|明年|后年)",
     re.IGNORECASE,
 )
-_HINTS = ("day", "week", "month", "year", "night", "morrow", "morning", "afternoon", "evening", *_WEEKDAYS)
+_HINTS = ("day", "week", "month", "year", "night", "morrow", "this morning", "this afternoon", "this evening")
+_SIDES = ("last", "past", "previous", "next", "this", "coming")
 _OTHER_TIMES = re.compile(
     r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|morning|evening|noon|midnight|summer|winter|spring|autumn|"
     r"christmas|easter|\d{1,2}(?::\d\d)?\s?[ap]\.?m|\d{1,2}:\d\d|(?:19|20)\d\d|january|february|march|april|june|july|"
@@ -69,8 +70,12 @@ _OTHER_TIMES = re.compile(
     r"recently|lately|soon)\b|星期[一二三四五六日天]|周[一二三四五六日末]|点钟|月\d+[日号]|最近",
     re.IGNORECASE,
 )
-
-
+_OTHER_HINTS = (
+    *("day", "week", "month", "year", "morning", "evening", "noon", "midnight", "recently", "lately", "soon"),
+    *("summer", "winter", "spring", "autumn", "christmas", "easter"),
+    *("january", "february", "march", "april", "june", "july", "august", "september", "october", "november"),
+    *("december", *"0123456789"),
+)
 _ASKS = re.compile(
     r"^\W*when\b|\bwhen (?:did|does|do|is|was|were|will|would|has|have|had|are)\b|\bhow (?:long|often|soon|old)\b"
     r"|\b(?:what|which) (?:date|day|time|month|year|week|season)\b|\bhow many (?:days|weeks|months|years)\b"
@@ -88,7 +93,7 @@ def holds_time(text: str) -> bool:
     """Whether a text says when something happens or how long it takes."""
     if _may_be_relative(text) and _RELATIVE.search(text) is not None:
         return True
-    return _OTHER_TIMES.search(text) is not None
+    return _may_be_a_time(text) and _OTHER_TIMES.search(text) is not None
 
 
 def relative_dates(text: str, moment: datetime) -> list[CalendarDate]:
@@ -121,7 +126,18 @@ def _may_be_relative(text: str) -> bool:
     if not text.isascii():
         return True
     lowered = text.lower()
-    return any(hint in lowered for hint in _HINTS)
+    # "next Fri" is the one expression that may do without any of the hints.
+    return any(hint in lowered for hint in _HINTS) or (
+        any(name in lowered for name in _WEEKDAYS) and any(side in lowered for side in _SIDES)
+    )
+
+
+def _may_be_a_time(text: str) -> bool:
+    """The same for `_OTHER_TIMES`."""
+    if not text.isascii():
+        return True
+    lowered = text.lower()
+    return any(hint in lowered for hint in _OTHER_HINTS)
 
 
 def _resolved(part: dict[str, str | None], today: date) -> Iterator[CalendarDate]:
@@ -130,6 +146,8 @@ def _resolved(part: dict[str, str | None], today: date) -> Iterator[CalendarDate
             try:
                 yield resolve(part, today)
             except (OverflowError, ValueError):  # before year 1 or after 9999
+                return
+            except KeyError:  # "Frı": a pattern that ignores case takes it, but it is no day
                 return
             return
 

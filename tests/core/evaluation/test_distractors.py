@@ -1,13 +1,29 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from prism_core.changes import FloatArray
 from prism_core.errors import DatasetError
-from prism_core.evaluation.distractors import SEED, WORDS, distractor_items, distractors, drawn
+from prism_core.evaluation.distractors import SEED, WORDS, distractor_items, distractor_vectors, distractors, drawn
 from prism_core.evaluation.qa import run_qa
+from prism_core.testing.scripted import HashedEmbedder
+
+
+class CountingEmbedder(HashedEmbedder):
+    """Remembers what it was asked."""
+
+    def __init__(self, name: str, dimension: int) -> None:
+        super().__init__(name, dimension)
+        self.asked: list[str] = []
+
+    def embed_documents(self, texts: Sequence[str]) -> FloatArray:
+        self.asked += texts
+        return super().embed_documents(texts)
 
 
 @pytest.fixture
@@ -26,6 +42,15 @@ def test_cached_texts_become_items_of_their_own(prose: list[str]) -> None:
     items = distractor_items(3)
     assert [item.whole.observation for item in items] == prose
     assert len({item.key for item in items}) == 3
+
+
+def test_their_vectors_are_computed_once_per_embedder(prose: list[str]) -> None:
+    embedder = CountingEmbedder("a", 8)
+    first = distractor_vectors(3, embedder)
+    again = distractor_vectors(3, embedder)
+    assert embedder.asked == prose == list(first)
+    assert all(np.array_equal(first[text], again[text]) for text in prose)
+    assert distractor_vectors(3, CountingEmbedder("b", 16))[prose[0]].shape == (16,)
 
 
 def test_they_are_in_the_store_and_no_evidence(prose: list[str], tmp_path: Path) -> None:

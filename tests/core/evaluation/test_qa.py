@@ -11,6 +11,7 @@ from prism_core.evaluation.qa import ABLATIONS, SYSTEMS
 KEYS = {
     *("R@5", "R@10", "R@20", "all@10", "MRR", "mean_tokens", "n"),
     *(f"excerpt_recall@{budget}t" for budget in (250, 500, 1000, 2000, 4000)),
+    *("R@5 other", "R@10 other", "n named"),
     *("recall@250t", "recall@500t", "recall@1000t", "recall@2000t", "recall@4000t"),
 }
 
@@ -78,6 +79,20 @@ def test_several_processes_find_the_same(rows: Path) -> None:
     assert alone.overall == together.overall
 
 
+def test_questions_that_name_one_speaker_of_their_row_are_told_apart(tmp_path: Path) -> None:
+    said = row("a", "cat")
+    said["units"][0]["speaker"] = "Bob"
+    texts = {"one": "What is Ann's cat called?", "both": "What do Ann and Bob call it?", "part": "Who is Anna?"}
+    said["questions"] = [{"id": name, "text": text, "evidence": ["D30"]} for name, text in texts.items()]
+    path = tmp_path / "qa.jsonl"
+    path.write_text(json.dumps(said))
+    for one_scope in (False, True):
+        report = run_qa(path, systems=["bm25"], one_scope=one_scope)
+        assert report.systems["bm25"].overall["n named"] == 1
+        named = [outcome.question for outcome in report.outcomes if "R@5 named" in outcome.values]
+        assert [name.rpartition("/")[2] for name in named] == ["one"]
+
+
 def test_unknown_systems_are_refused_by_name(rows: Path) -> None:
     with pytest.raises(QueryError, match="prism-stop"):
         run_qa(rows, systems=["prsim"])
@@ -110,7 +125,7 @@ def test_intervals_are_over_the_rows_of_the_file(rows: Path, one_scope: bool) ->
     assert (found.groups, found.reference) == (2, "bm25")
     low, high = found.systems["bm25"]["R@5"]
     assert 0.0 <= low <= high <= 1.0
-    assert set(found.differences["recency"]) == KEYS - {"n"}
+    assert set(found.differences["recency"]) == KEYS - {"n", "n named"}
 
 
 def test_what_was_returned_is_kept_beside_the_evidence(rows: Path) -> None:
@@ -134,7 +149,7 @@ def test_an_excerpt_counts_apart_and_an_answer_only_where_it_stands(tmp_path: Pa
         report = run_qa(path, systems=[name])
         scores = report.systems[name].overall
         assert (scores["recall@500t"], scores["excerpt_recall@500t"], scores["answer_recall@500t"]) == (0, 1, 1)
-        assert len(report.tables) == 2
+        assert len(report.tables) == 3
     spans["answers"] = [{"unit": "a", "span": "weighs 413 kilos"}]
     (tmp_path / "long-answers.jsonl").write_text(json.dumps(spans))
     assert run_qa(path, systems=["bm25"], one_scope=True).systems["bm25"].overall["answer_recall@4000t"] == 0

@@ -36,8 +36,7 @@ from prism_core.errors import (
     UnknownReceiptError,
     UnknownUnitError,
 )
-from prism_core.storage.vectors import ExactIndex
-from prism_core.testing import CountingIds, HashedEmbedder, ScriptedClock
+from prism_core.testing import CountingIds, ExactIndex, HashedEmbedder, ScriptedClock
 
 SCOPE = ("acme", "ann")
 

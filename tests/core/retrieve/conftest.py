@@ -13,7 +13,7 @@ from prism_core.encode.encoder import Encoder, WriteContext
 from prism_core.encode.tag import RuleTagger
 from prism_core.encode.taxonomy import IntentTaxonomy
 from prism_core.results import Receipt
-from prism_core.storage.dense import IndexChoice, VectorProjection
+from prism_core.storage.dense import IndexChoice
 from prism_core.storage.ledger import SqlLedger
 from prism_core.storage.staged import StagedView
 from prism_core.storage.state import ScopeState
@@ -33,7 +33,7 @@ def make_view() -> Iterator[MakeView]:
     def make(events: Sequence[Event | str]) -> ScopeState:
         ledger = SqlLedger.open("sqlite://")
         ledgers.append(ledger)
-        state = ScopeState(SCOPE, ledger, VectorProjection(SCOPE, ledger, IndexChoice()))
+        state = ScopeState(SCOPE, ledger, IndexChoice())
         encoder = Encoder(RuleTagger(IntentTaxonomy.default()), O200kCounter(), CountingIds(), "")
         view, changes, receipts = StagedView(state), list[Change](), list[Receipt]()
         for number, given in enumerate(events):

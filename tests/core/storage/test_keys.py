@@ -1,3 +1,5 @@
+import numpy as np
+
 from prism_core.storage.keys import KeyIndex
 
 
@@ -9,5 +11,4 @@ def test_keys_of_a_row_are_replaced() -> None:
     assert index.rows("plan").tolist() == []
     assert index.rows("buy").tolist() == [0, 2]
     assert index.rows("unknown").tolist() == []
-    assert index.keys(0) == ("buy", "read")
-    assert index.keys(1) == ()
+    assert index.keys(np.array([1, 0])) == [(), ("buy", "read")]

@@ -111,12 +111,19 @@ def test_replacing_a_row_forgets_its_old_terms() -> None:
     assert len(index) == len(UNITS)
 
 
-@given(st.lists(st.tuples(st.integers(-1, 2), terms), max_size=12), terms)
-def test_groups_score_as_one_document_each(rows: list[tuple[int, list[str]]], query: list[str]) -> None:
-    groups = np.array([group for group, _ in rows], dtype=np.intp)
-    documents = [[word for group, words in rows if group == number for word in words] for number in range(3)]
-    expected = plain_bm25(documents, query) if any(documents) else [0.0] * 3
-    found = indexed([words for _, words in rows]).group_scores(query, groups, 3)
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(-1, 2), terms), max_size=12), terms)
+def test_groups_score_as_one_document_each_whatever_was_replaced(
+    writes: list[tuple[int, int, list[str]]], query: list[str]
+) -> None:
+    index, rows = LexicalIndex(), dict[int, tuple[int, list[str]]]()
+    for place, group, words in writes:
+        row = min(place, len(rows))
+        index.put(row, words, group=group)
+        rows[row] = group, words
+    found = index.group_scores(query)
+    groups = range(max((group for _, group, _ in writes), default=-1) + 1)
+    documents = [[word for group, words in rows.values() if group == number for word in words] for number in groups]
+    expected = plain_bm25(documents, query) if any(documents) else [0.0] * len(documents)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
 
 

@@ -61,6 +61,17 @@ def test_other_questions(text: str) -> None:
     assert not asks_time(text)
 
 
-@pytest.mark.parametrize("text", ["at 5 pm", "on Sunday", "in the summer", "for three weeks", "周五见", "in 2021"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("at 5 pm", "on Sunday", "in the summer", "for three weeks", "周五见", "in 2021", "at NOON", "until midnight"),
+        *("at 16:30", "over Easter", "since December", "recently", "soon", "lately", "this coming Fri", "last night"),
+    ],
+)
 def test_further_time_expressions(text: str) -> None:
     assert holds_time(text)
+
+
+@pytest.mark.parametrize("text", ["thİs evening", "last Frİ", "laſt night", "in a fortnİght"])
+def test_letters_that_only_look_alike_raise_nothing(text: str) -> None:
+    assert relative_dates(text, THURSDAY) == []

@@ -243,6 +243,7 @@ def test_incomplete_and_numeric_dates(text: str, expected: CalendarDate) -> None
         "192.168.2.1",
         "v1.2023",
         "id 12023-05-08",
+        "Aprıl, aprİl",
     ],
 )
 def test_no_dates(text: str) -> None:
