@@ -191,7 +191,9 @@ def _intent_fit(query: IntentQuery, evidence: Evidence, tagger: IntentTagger) ->
 
 
 def _unit_range(values: FloatArray, weights: Mapping[str, float]) -> FloatArray:
-    """From the range a group of weights allows to [0, 1]."""
+    """From the range a group of weights allows to [0, 1]; all 0 where it allows none."""
     low = sum(weight for weight in weights.values() if weight < 0)
     high = sum(weight for weight in weights.values() if weight > 0)
+    if low == high:
+        return np.zeros(len(values), dtype=np.float32)
     return np.asarray(np.clip((values - low) / (high - low), 0.0, 1.0), dtype=np.float32)

@@ -73,6 +73,13 @@ def test_weights_are_replaceable_and_unknown_signals_are_named() -> None:
         memory(conversation={"relevance": {"charm": 1.0}}).search("port", scope=SCOPE)
 
 
+def test_an_objective_without_weight_tells_nobody_apart() -> None:
+    found = memory(conversation={"lexical": {"lexical": 1.0}, "dense": {"dense": 0.0}}).search(
+        "which port?", scope=SCOPE
+    )
+    assert {candidate.objectives["dense"] for candidate in found.candidates} == {0.0}
+
+
 def test_recency_takes_part_only_where_the_present_state_is_asked_for() -> None:
     assert "recency" not in memory().search("which port?", scope=SCOPE).objectives
     assert "recency" in memory().search("which port is it now?", scope=SCOPE).objectives

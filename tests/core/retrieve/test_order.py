@@ -17,7 +17,7 @@ SCORE = np.array([0.5, 0.9, 0.4], dtype=np.float32)
     [
         ("sum", [1, 0, 2], [0.5, 0.9, 0.4]),
         # The second of the candidates is dominated by the first: front 1 of at most 6.
-        ("soft", [1, 0, 2], [0.5, 0.9 - 0.1 * 2 / 6, 0.4]),
+        ("soft", [1, 0, 2], [0.5, 0.9 - 0.05 * 2 / 6, 0.4]),
         ("front_first", [0, 2, 1], [0.5, 0.9, 0.4]),
     ],
 )
