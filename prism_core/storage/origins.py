@@ -15,6 +15,9 @@ SHRINKAGE = 2.0
 """Values on offer that an origin is taken to have besides, of which the usual share is taken."""
 _FEW_OFFERED, _FEW_TAKEN = 5.0, 0.5
 
+ANY = ""
+"""Stands for units of any kind; an identifier counts once for it however many hold it."""
+
 Origin = tuple[str, str]
 """A form of identifier, literal or rough, and the kind of unit that holds it."""
 
@@ -93,7 +96,7 @@ class ArgumentOrigins:
         if call not in self._offers:
             made, took = Offers(), self._arguments.get(call, ())
             for number, kinds in self.kinds(before).items():
-                for kind in kinds:
+                for kind in (ANY, *kinds):
                     key = (*self._identifiers.forms(number), kind)
                     made.offered[key] += 1
                     made.taken[key] += number in took
@@ -113,17 +116,18 @@ def lifts(offers: Iterable[Offers], believed: Mapping[str, float]) -> dict[Origi
         Above 1 for kinds that values are taken from more than usual, below 1 for others; an unseen kind is left out.
     """
     offered, taken = Counter[Origin](), Counter[Origin]()
-    all_offered, all_taken = Counter[str](), Counter[str]()
     for each in offers:
         for (literal, rough, kind), count in each.offered.items():
-            form = literal if literal in believed else rough
-            hits = each.taken[literal, rough, kind]
-            offered[form, kind] += count
-            taken[form, kind] += hits
-            all_offered[form] += count
-            all_taken[form] += hits
-    usual = {form: (all_taken[form] + _FEW_TAKEN) / (count + _FEW_OFFERED) for form, count in all_offered.items()}
+            origin = (literal if literal in believed else rough, kind)
+            offered[origin] += count
+            taken[origin] += each.taken[literal, rough, kind]
+    usual = {
+        form: (taken[form, kind] + _FEW_TAKEN) / (count + _FEW_OFFERED)
+        for (form, kind), count in offered.items()
+        if kind == ANY
+    }
     return {
         (form, kind): (taken[form, kind] + SHRINKAGE * usual[form]) / (count + SHRINKAGE) / usual[form]
         for (form, kind), count in offered.items()
+        if kind != ANY
     }
