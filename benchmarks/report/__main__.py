@@ -52,11 +52,17 @@ def measure(
 
 
 def make(out: Path, results: Path, failed: Mapping[str, str]) -> None:
-    """Write the page and its pictures from the results that are there."""
+    """Write the page and its pictures from the results that are there.
+
+    Raises:
+        MeasureError: if there are none.
+    """
     found: dict[str, Result] = {}
     for suite in SUITES:
         if (result := read(results / f"{suite.name}.json")) is not None:
             found[suite.name] = result
+    if not found:
+        raise MeasureError(f"{results} holds no figures; the page stays as it is. Measure first: name a data folder")
     missing = {suite.name: failed.get(suite.name, _UNMEASURED) for suite in SUITES if suite.name not in found}
     out.parent.mkdir(parents=True, exist_ok=True)
     pictures = out.stem if draw(found, out.with_suffix("")) else None
@@ -71,7 +77,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.data is not None and not options.page_only:
         measuring = Measuring(locate(options.data), options.results, options.limit, options.jobs, options.fresh)
         failed = measure(options.only, measuring, dict(options.take), console)
-    make(options.out, options.results, failed)
+    try:
+        make(options.out, options.results, failed)
+    except MeasureError as error:
+        console.print(str(error), markup=False, highlight=False, soft_wrap=True)
+        return 1
     return 1 if failed else 0
 
 

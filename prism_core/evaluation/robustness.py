@@ -15,6 +15,7 @@ from statistics import fmean
 import numpy as np
 
 from prism_core.changes import IntArray
+from prism_core.errors import DatasetError
 from prism_core.evaluation import qa, traces
 from prism_core.evaluation.ablations import reordered
 from prism_core.evaluation.datasets import load_qa, load_traces
@@ -63,6 +64,8 @@ def run_robustness(path: str | Path, *, draws: int = DRAWS, seed: int = SEED, li
     }
     holds_questions = "questions" in read_records(path)[0].value
     tasks = _questions(path, entries, limit) if holds_questions else _calls(path, entries, limit)
+    if not tasks:
+        raise DatasetError(str(path), 1, "asks nothing that could be answered from it")
     keys = _QA_KEYS if holds_questions else _TRACE_KEYS
     outcomes = run_tasks(tasks, jobs=1, title="asking")
     scores = summarize(outcomes, list(entries))
@@ -96,7 +99,7 @@ def reweighed(ranking: Ranking, pool: Pool, *, options: RankingOptions, order: O
 def _questions(path: str | Path, entries: Entries, limit: int | None) -> list[Task]:
     rows = qa.limited(load_qa(path), limit)
     budgets = (qa.MEAN_BUDGET,)
-    return [partial(qa.evaluate_row, row, list(entries), entries, budgets) for row in rows]
+    return [partial(qa.evaluate_row, row, list(entries), entries, budgets) for row in rows if row.questions]
 
 
 def _calls(path: str | Path, entries: Entries, limit: int | None) -> list[Task]:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prism_core.changes import FloatArray
+from prism_core.errors import QueryError
 from prism_core.retrieve.recall import Recall
 from prism_core.retrieve.weights import CONVERSATION, MID_TASK, Weights
 from prism_core.types import IntentQuery, MemoryUnit
 
 Order = Literal["soft", "front_first", "sum"]
 """How fronts decide: a bounded penalty on the weighted sum, strictly first, or not at all."""
+
+
+SMALLEST_GRAIN = 1e-6
+MOST_WEIGHT = 1e6
 
 
 class Objective(Protocol):
@@ -57,6 +62,10 @@ class Floor:
     medium: float = MEDIUM
     high: float = HIGH
 
+    def __post_init__(self) -> None:
+        for limit in fields(self):
+            _check(f"floor.{limit.name}", getattr(self, limit.name), 0.0, 1.0)
+
     def above(self, answerability: FloatArray) -> NDArray[np.bool_]:
         """Which candidates of a pool can be worth their tokens; of their shape."""
         found = float(answerability.max(initial=0.0)) >= self.nothing
@@ -80,6 +89,9 @@ class RankingOptions:
         conversation: weights of a question without an agent at work.
         mid_task: weights while an agent is about to take an action.
         objectives: objectives of your own, added to those of the weights.
+
+    Raises:
+        QueryError: if a value is out of its range.
     """
 
     order: Order | None = None
@@ -91,3 +103,31 @@ class RankingOptions:
     conversation: Weights = field(default_factory=lambda: CONVERSATION)
     mid_task: Weights = field(default_factory=lambda: MID_TASK)
     objectives: tuple[Objective, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.order not in (None, *get_args(Order)):
+            raise QueryError("order", self.order, f"choose one of {', '.join(get_args(Order))}, or None")
+        _check("front_penalty", self.front_penalty, 0.0, 1.0)
+        _check("stop", self.stop, 0.0, 1.0)
+        _check("grain", self.grain, SMALLEST_GRAIN, 1.0)
+        for table in (self.conversation, self.mid_task):
+            _check_weights(table)
+        names = [getattr(objective, "name", None) for objective in self.objectives]
+        for name in names:
+            if not isinstance(name, str) or names.count(name) > 1 or name in {*self.conversation, *self.mid_task}:
+                raise QueryError("objectives", name, "give every objective a name of its own")
+
+
+def _check(name: str, value: object, low: float, high: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise QueryError(name, value, f"pass a number from {low:g} to {high:g}")
+
+
+def _check_weights(table: object) -> None:
+    if not isinstance(table, Mapping) or not table:
+        raise QueryError("weights", table, "pass the weights of signals by objective, at least one objective")
+    for objective, weights in table.items():
+        if not isinstance(weights, Mapping):
+            raise QueryError(f"weights of {objective}", weights, "pass weights by signal")
+        for signal, weight in weights.items():
+            _check(f"weight of {signal}", weight, -MOST_WEIGHT, MOST_WEIGHT)

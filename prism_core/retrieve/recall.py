@@ -7,13 +7,14 @@ work that follows depends on the size of the pool, not on the size of the scope.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prism_core.changes import FloatArray, IntArray
+from prism_core.errors import QueryError
 from prism_core.protocols import ScopeView
 from prism_core.types import IntentQuery
 
@@ -45,6 +46,12 @@ class Recall:
     chain: int = 150
     holders: int = 8
     newest: int = 10
+
+    def __post_init__(self) -> None:
+        for limit in fields(self):
+            value = getattr(self, limit.name)
+            if type(value) is not int or value < 1:  # a bool is an int by type only
+                raise QueryError(f"limits.{limit.name}", value, "pass a positive whole number")
 
 
 class Channels(Sequence[tuple[str, ...]]):

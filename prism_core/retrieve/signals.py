@@ -20,6 +20,7 @@ from prism_core.text import date_terms, dates, normalize, word_terms
 
 LONG_TOKENS = 100
 """From this size on a unit's own words say enough; its neighbours count less and its length costs."""
+MOST_LENGTH = 2.5
 FEW_TERMS = 10
 SAME_MONTH = 0.7
 SAME_YEAR = 0.4
@@ -181,8 +182,12 @@ def sparing(tokens: IntArray) -> FloatArray:
 
 
 def lengthiness(tokens: IntArray) -> FloatArray:
-    """The cost of a long unit: the logarithm of its size over `LONG_TOKENS`, 0 up to there, capped at 4."""
-    return np.asarray(np.minimum(np.log(np.maximum(tokens, LONG_TOKENS) / LONG_TOKENS), 4.0), dtype=np.float32)
+    """The cost of a long unit: the logarithm of its size over `LONG_TOKENS`, 0 up to there.
+
+    Capped at `MOST_LENGTH`, about 1,200 tokens: a unit that long is quoted in excerpts anyway.
+    """
+    cost = np.log(np.maximum(tokens, LONG_TOKENS) / LONG_TOKENS)
+    return np.asarray(np.minimum(cost, MOST_LENGTH), dtype=np.float32)
 
 
 def substance(terms: IntArray) -> FloatArray:

@@ -179,11 +179,15 @@ class UnitColumns:
         kind, number = chain
         return self.numbered_rows(task=number) if kind == "task" else self.numbered_rows(session=number)
 
-    def ends_chain(self, row: int) -> bool:
-        """Whether a row is the latest of its chain, or in none."""
-        kind, number = self.chain(row)
-        order = self._task_order if kind == "task" else self._session_order
-        return number < 0 or order[number].last == row
+    def chains(self, row: int) -> list[ChainNumber]:
+        """Every chain whose rows a row is among: its task's and its session's."""
+        both: list[ChainNumber] = [("task", int(self.task[row])), ("session", int(self.session[row]))]
+        return [chain for chain in both if chain[1] >= 0]
+
+    def ends_chain(self, row: int, chain: ChainNumber) -> bool:
+        """Whether a row is the latest of a chain."""
+        kind, number = chain
+        return (self._task_order if kind == "task" else self._session_order)[number].last == row
 
     def last_in_session(self, session_id: str) -> int:
         """The latest row of a session, -1 without one."""

@@ -100,7 +100,8 @@ class ScopeState:
             self._place(unit, row, chain)
         else:
             self.columns.update(row, unit, tokens, len(terms))
-            self._origins.forget(self.columns.chain(row))
+            for number in self.columns.chains(row):
+                self._origins.forget(number)
         self._lexical.put(row, terms + date_terms(unit.event_time), group=int(self.columns.session[row]))
         self._entities.put(row, map(normalize, unit.entities))
         self._labels.put(row, unit.intent_tags)
@@ -111,8 +112,9 @@ class ScopeState:
     def _place(self, unit: MemoryUnit, row: int, chain: str) -> None:
         if unit.action_type:
             self._actions[unit.action_type].append(row)
-        if not self.columns.ends_chain(row):
-            self._origins.forget(self.columns.chain(row))
+        for number in self.columns.chains(row):
+            if not self.columns.ends_chain(row, number):
+                self._origins.forget(number)
         values = identifiers(unit.action) if unit.action is not None else []
         self._origins.put(row, unit.action_type or unit.source, self._identifiers.numbers(values))
         if unit.step_id is not None:

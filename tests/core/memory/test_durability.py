@@ -71,3 +71,26 @@ def test_chroma_rebuilt_finds_the_same_top_ten(tmp_path: Path) -> None:
         assert top_ten(memory) == exact
     assert sum(map(list.__eq__, first, rebuilt)) >= 0.98 * len(questions)
     assert sum(map(list.__eq__, first, exact)) >= 0.98 * len(questions)
+
+
+def test_where_arguments_come_from_is_the_same_after_a_late_reply_and_a_new_start(tmp_path: Path) -> None:
+    def ask(memory: PrismMemory, active: str) -> list[tuple[str, float]]:
+        found = memory.search("book_it for the client", scope="a", active=[active], k=4)
+        return [(hit.unit.id, hit.score) for hit in found]
+
+    def step(**fields: str) -> dict[str, str]:
+        return {"kind": "step", "session_id": "s", **fields}
+
+    # The open call is in a task, the action that needs its reply is in the session only.
+    search = step(task_id="t", action='search({"q": "HS-1111"})', action_type="search", tool_call_id="c1")
+    book = step(action='book_it({"x": "HS-2222"})', action_type="book_it", observation="ok")
+    look = step(action='look({"y": "HS-3333"})', action_type="look", observation="QX-7777 HS-5555")
+    reply = step(source="tool", task_id="t", tool_call_id="c1", observation="found HS-2222 HS-4444")
+    with PrismMemory.open(tmp_path, embedder=None) as memory:
+        _, booked, _ = memory.write_many([search, book, look], scope="a")
+        assert booked.unit_id is not None
+        before = ask(memory, booked.unit_id)
+        memory.write(reply, scope="a")
+        live = ask(memory, booked.unit_id)
+    with PrismMemory.open(tmp_path, embedder=None) as memory:
+        assert ask(memory, booked.unit_id) == live != before

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,6 +10,8 @@ import pytest
 from prism_core import Event, IntentQuery, MemoryUnit, PrismMemory, RankingOptions, Source
 from prism_core.errors import QueryError
 from prism_core.retrieve.objectives import weigh
+from prism_core.retrieve.options import Floor
+from prism_core.retrieve.recall import Recall
 
 SCOPE = "s"
 
@@ -97,3 +101,29 @@ def test_signals_are_weighed_into_objectives_and_a_sum() -> None:
     assert found.objectives["cost"].tolist() == [1.0, 0.0]
     # All have the same time, so that its weight tells nothing apart.
     assert found.weight == 2.5
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"front_penalty": float("nan")}, "front_penalty=nan"),
+        ({"front_penalty": 5}, "front_penalty=5"),
+        ({"grain": 0}, "grain=0"),
+        ({"stop": "a"}, "stop='a'"),
+        ({"order": "x"}, "order='x'"),
+        ({"conversation": {}}, "weights={}"),
+        ({"conversation": {"lexical": 1.0}}, "weights of lexical=1.0"),
+        ({"conversation": {"lexical": {"lexical": float("inf")}}}, "weight of lexical=inf"),
+        ({"objectives": (Trust(), Trust())}, "objectives='trust'"),
+    ],
+)
+def test_an_option_out_of_range_is_named(options: dict[str, Any], named: str) -> None:
+    with pytest.raises(QueryError, match=re.escape(named)):
+        RankingOptions(**options)
+
+
+def test_limits_and_floors_out_of_range_are_named() -> None:
+    with pytest.raises(QueryError, match=r"limits\.lexical=0"):
+        Recall(lexical=0)
+    with pytest.raises(QueryError, match=r"floor\.nothing=5"):
+        Floor(nothing=5)

@@ -136,7 +136,7 @@ def test_long_units_cost_and_short_ones_lean_on_their_neighbours() -> None:
     length = signals.lengthiness(tokens)
     assert length[:2].tolist() == [0, 0]
     assert 1.38 < length[2] < 1.39
-    assert length[3] == 4.0
+    assert length[3] == 2.5
     assert signals.substance(np.array([0, 5, 10, 50])).tolist() == [0, 0.5, 1, 1]
 
 

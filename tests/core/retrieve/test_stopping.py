@@ -15,7 +15,7 @@ def test_chances_are_chances_and_never_rise(scores: np.ndarray) -> None:
         assert (np.diff(chances) <= 1e-6).all()
 
 
-@given(st.floats(0.01, 100))
+@given(st.floats(0.5, 100))
 def test_only_the_shape_of_the_scores_counts(factor: float) -> None:
     scores = np.array([3.0, 2.9, 1.5, 1.0, 0.9, 0.5], dtype=np.float32)
     assert np.allclose(evidence_chances(scores), evidence_chances(scores * np.float32(factor)), atol=1e-4)
@@ -28,3 +28,9 @@ def test_a_score_that_stands_out_is_likelier_and_a_small_pool_too() -> None:
     assert evidence_chances(peaked)[0] > 3 * evidence_chances(flat)[0]
     assert evidence_chances(peaked)[1] < evidence_chances(flat)[1]
     assert evidence_chances(flat[:3])[0] > evidence_chances(flat)[0]
+
+
+def test_the_best_is_likely_however_much_its_length_costs() -> None:
+    alone, beside = np.array([-0.07], np.float32), np.array([-0.07, -0.9, -1.0], np.float32)
+    assert evidence_chances(alone)[0] > 0.5
+    assert evidence_chances(beside)[0] > 10 * evidence_chances(beside)[2]
