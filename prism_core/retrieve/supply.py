@@ -43,7 +43,7 @@ class SupplyWeights:
     """
 
     prior: float = 0.01
-    said: float = 1.5
+    said: float = 0.75
     repeated: float = 0.5
     used: float = 0.5
     origin: float = 0.5
