@@ -18,10 +18,13 @@ METHOD = """## How to read the figures
 - **Evidence recall.** The share of a question's evidence units among the first 5, 10 or 20 (`R@k`), or in a context of
   so many tokens (`500t`). `all@10`: all of it among the first 10. `tokens`: mean size of the contexts for 500 tokens.
 - **Tokens** are o200k tokens of the rendered block that goes into the prompt: speakers, dates and the wrapper count.
-  Every system's ranking is rendered and packed by the same code; a unit that does not fit is skipped whole.
+  Every system's ranking is rendered and packed by the same code; in the columns of this page a unit counts only
+  when it stands whole in the context. `prism eval qa` prints what excerpts of long units bring besides.
 - **Intervals** are 95 % percentile intervals of a paired bootstrap with {resamples} resamples and seed {seed}. What
   is drawn is conversations (or tasks), since questions about one conversation are alike. With five conversations
-  an interval is rough; a file of a single store has none. `prism - x [low, high]` is what `prism` is ahead by.
+  an interval is rough; of a file with a single store its questions are drawn. `prism - x [low, high]` is what `prism`
+  is
+  ahead by.
 - **Repeatability.** Clock and ids are scripted, ties are broken by position, draws have seeds: on the same packages
   everything but the times comes out the same. Other processors may round the embedder's sums in another way.
 - `--raw OUT` of every `prism eval` command writes what each system returned for each question.
@@ -32,9 +35,10 @@ METHOD = """## How to read the figures
   ground**, and the figures say how well it can be set up rather than what to expect elsewhere. The baselines are not
   tuned beyond their usual defaults.
 - The stop of `prism-stop` was fitted on LoCoMo and MADial together.
-- No weight was fitted on MADial or on the long units, but they were looked at: the step in which objectives are
-  compared was chosen on MADial ([why](decisions/0010-epsilon-dominance.md)), and the rule that long units lean less on
-  their session was found on the long units.
+- MADial and the long units were looked at as well: how far words count where no unit holds many of them, and where
+  the ground of similarities lies, were chosen on MADial and LoCoMo; the rule that long units lean less on their
+  session, and the limits of excerpts, on the long units. Front penalty and step were chosen on LoCoMo
+  ([why](decisions/0010-epsilon-dominance.md)). No part of any file was held out from these choices.
 - LoCoMo, MADial and tau-bench are here with one half of each; the other half is no part of this page."""
 
 QUESTIONS = {
@@ -50,12 +54,14 @@ it shares a word with the question. One store of 160 memories, MIT.""",
     "madial-zh": """## Associations: MADial, Chinese
 
 The same in Chinese. The bundled embedder is English: the memory does without vectors for such texts, and every system
-or tool that relies on MiniLM alone is close to guessing here. Only an embedder of your own changes that.""",
+or tool that relies on MiniLM alone is close to guessing here. `--embedder multilingual` is what changes that; it is no
+part of this page.""",
     "long-units": """## Long units
 
 Four stores of 23 to 26 units of 325 to 975 words, which resemble each other; written for this project
-([how](../benchmarks/data/README.md)). A unit seldom fits a budget below 1,000 tokens and units are never cut, so that
-**every system is close to zero at 250 and 500 tokens**; `R@k` over so few units is easy.""",
+([how](../benchmarks/data/README.md)). A unit seldom fits a budget below 1,000 tokens, so that
+**every system is close to zero at 250 and 500 tokens where only whole units count**, as they do here; what excerpts
+bring is printed by the command below as `answer_recall`. `R@k` over so few units is easy.""",
 }
 
 RUNS = """## Agent runs: tau-bench, airline
@@ -64,8 +70,9 @@ For every tool call that uses a value from earlier in its run (an id, a date, an
 that the memory returns just before the call? `old`: values last seen more than 8 steps before. `step`: the step of this
 very run that holds the value was returned; a value may also come from another run by chance. `all-ids`, `oracle`,
 `scoped-bm25` and `recency` are told which run asks, which the memory has to find out; `oracle` is also told what is
-needed, and being greedy is not an upper bound. `prism-ids` and `all-ids` render bare identifiers: cheap, but nothing
-then says what a value stands for. The store holds 100 runs; four attempts at each task. MIT."""
+needed, and being greedy is not an upper bound. `prism-compact` quotes steps by their identifiers where not all fit;
+`all-ids` lists bare identifiers: cheap, but nothing then says what a value stands for. The store holds 100 runs; four
+attempts at each task. MIT."""
 
 VARIANTS = {
     "plain": "The query is the tool's name and the last user message; the last three steps are the active set.",
@@ -78,16 +85,18 @@ HALVES = """The same figures on the two halves. Weights were looked at on both."
 
 ABSTENTION = """## Nothing to say
 
-Does the confidence in the best hit tell answerable questions from off-domain ones (what airline customers say, asked of
+Does the answerability of a retrieval tell answerable questions from off-domain ones (what airline customers say,
+asked of
 LoCoMo stores) and from near misses (questions about another conversation with the names replaced)? `auroc`: the chance
 that an answerable question scores higher. `kept@5`: the share of answerable questions that pass where 5 % of the others
-do. The score was designed on this data; it is computed by the evaluation and not yet by the product."""
+do. The score was designed on this data."""
 
 ROBUSTNESS = """## Wrong weights
 
 Every weight is multiplied by a random factor between 1/4 and 4, and every pool is put in order again: by the soft order
 (the default), by the weighted sum, strictly by front. Mean and worst over the draws; `R@10` alone is the shipped table.
-Fronts are worth having where mean and worst of an order with fronts are above those of `sum`."""
+Fronts are worth having where mean and worst of an order with fronts are above those of `sum`; a difference of a point
+is within what other draws would give."""
 
 WEIGHTS = """## Where the weights come from, and what each is worth
 
@@ -118,7 +127,7 @@ NOT_MEASURED = """## What is not measured
   MemPalace, fact blocks and query generation by LlamaIndex. All ran here without, where they run at all
   ([details](peers.md)).
 - **Other embedders.** Everybody gets the bundled MiniLM. A larger or multilingual model changes every row but
-  the lexical ones.
+  the lexical ones (`prism eval qa FILE --embedder multilingual`).
 - **Growth.** The stores are small. `prism eval qa FILE --distractors N` adds unrelated prose; it is not part of this
   page.
 - **The supply constants**, which decide in the middle of a task, are not linear weights and are not cross-validated."""

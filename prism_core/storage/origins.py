@@ -11,6 +11,8 @@ from prism_core.storage.identifiers import IdentifierIndex
 
 MOST_CALLS = 100
 """Only so many of an action's newest calls are looked at, so that the work does not grow with the scope."""
+MOST_KEPT = 20 * MOST_CALLS
+"""Calls whose offers are remembered; the first that were worked out go first."""
 SHRINKAGE = 2.0
 """Values on offer that an origin is taken to have besides, of which the usual share is taken."""
 _FEW_OFFERED, _FEW_TAKEN = 5.0, 0.5
@@ -67,7 +69,7 @@ class ArgumentOrigins:
     def forget(self, chain: ChainNumber) -> None:
         """What calls of a chain were offered has to be worked out again."""
         for call in self._known_calls.pop(chain, ()):
-            del self._offers[call]
+            self._offers.pop(call, None)
 
     def arguments(self, row: int) -> Sequence[int]:
         """Numbers of the identifiers that a row's action took as arguments."""
@@ -100,6 +102,8 @@ class ArgumentOrigins:
                     key = (*self._identifiers.forms(number), kind)
                     made.offered[key] += 1
                     made.taken[key] += number in took
+            if len(self._offers) == MOST_KEPT:
+                del self._offers[next(iter(self._offers))]
             self._offers[call] = made
             self._known_calls[chain].add(call)
         return self._offers[call]
