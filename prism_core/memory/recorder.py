@@ -11,7 +11,14 @@ from threading import Lock, RLock
 
 from prism_core.changes import AddLink, Change, FloatArray, PutVector
 from prism_core.encode.encoder import Encoded, Encoder, WriteContext
-from prism_core.errors import EmbeddingError, ScopeError, StaleReadError, WriteConflictError
+from prism_core.errors import (
+    EmbeddingError,
+    ScopeError,
+    StaleReadError,
+    UnknownReceiptError,
+    UnknownUnitError,
+    WriteConflictError,
+)
 from prism_core.protocols import Clock, Delta, Embedder, InboxItem, Ledger
 from prism_core.results import Position, Receipt, ReceiptStatus
 from prism_core.storage.staged import StagedView
@@ -24,6 +31,8 @@ POLITE_ATTEMPTS = 3
 """A long write that others overtook this often keeps them out while it is made."""
 STRIPES = 64
 PENDING_BATCH = 64
+LEASED = 256
+LEASE_SECONDS = 60.0
 RETRY_SECONDS = 30.0
 RESOLUTION = timedelta(microseconds=1)
 
@@ -66,7 +75,7 @@ class _Draft:
         scope: where they belong.
         events: in the order they happened.
         receipt_ids: one per event.
-        embed: whether to embed now.
+        from_inbox: whether they were accepted before: embedded later, and dropped if they are in the inbox no longer.
         vectors: by text.
         failure: why texts have none; empty while nothing failed.
     """
@@ -74,7 +83,7 @@ class _Draft:
     scope: Scope
     events: Sequence[Event]
     receipt_ids: Sequence[str]
-    embed: bool
+    from_inbox: bool
     vectors: dict[str, FloatArray] = field(default_factory=dict)
     failure: str = ""
 
@@ -104,7 +113,12 @@ class Recorder:
         return self._locks[hash(scope) % STRIPES]
 
     def record(
-        self, scope: Scope, events: Sequence[Event], receipt_ids: Sequence[str], *, embed: bool = True
+        self,
+        scope: Scope,
+        events: Sequence[Event],
+        receipt_ids: Sequence[str],
+        *,
+        from_inbox: bool = False,
     ) -> list[Receipt]:
         """Store events in one transaction; one receipt per event, in order.
 
@@ -112,32 +126,48 @@ class Recorder:
             scope: where they belong.
             events: in the order they happened.
             receipt_ids: one per event.
-            embed: whether to embed now; otherwise the units are left pending.
+            from_inbox: whether they were accepted before; they have to be in the inbox still when they are stored, and
+                are left waiting to be embedded.
 
         Raises:
             WriteConflictError: if other processes kept changing the scope; nothing was stored.
             LedgerError: if the database refused; nothing was stored.
+            UnknownReceiptError: if one of them is in the inbox no longer; nothing was stored.
         """
-        draft = _Draft(scope, events, receipt_ids, embed)
+        draft = _Draft(scope, events, receipt_ids, from_inbox)
         with self.lock(scope):
             for attempt in range(MAX_ATTEMPTS):
                 try:
                     return self._commit(draft, alone=attempt >= POLITE_ATTEMPTS)
                 except StaleReadError:
-                    _back_off(attempt)
+                    back_off(attempt)
         raise WriteConflictError(MAX_ATTEMPTS)
+
+    def drain(self, scope: Scope) -> list[Receipt]:
+        """Process what waits in a scope's inbox; it is embedded later."""
+        receipts: list[Receipt] = []
+        while True:
+            owner = self._encoder.new_id()
+            items = self._ledger.lease(scope, owner=owner, now=self._clock(), seconds=LEASE_SECONDS, limit=LEASED)
+            if not items:
+                return receipts
+            receipts += self.record_items(scope, items)
 
     def record_items(self, scope: Scope, items: Sequence[InboxItem]) -> list[Receipt]:
         """Process accepted events; one that cannot be stored is rejected in its receipt and holds up no other."""
-        try:
-            return self.record(scope, [item.event for item in items], [item.receipt_id for item in items], embed=False)
-        except (ValueError, ScopeError) as error:
-            if len(items) > 1:
-                return [receipt for item in items for receipt in self.record_items(scope, [item])]
-            refused = Receipt(items[0].receipt_id, ReceiptStatus.REJECTED, reason=str(error))
-            head = self._ledger.head(scope)
-            self._ledger.commit(scope, [], based_on=head, recorded_at=self._clock(), receipts=[refused])
-            return [refused]
+        with self.lock(scope):
+            try:
+                events, receipt_ids = [item.event for item in items], [item.receipt_id for item in items]
+                return self.record(scope, events, receipt_ids, from_inbox=True)
+            except UnknownReceiptError:
+                # Erased meanwhile, or processed by whoever held the lease before.
+                left = {item.receipt_id for item in self._ledger.unprocessed(scope, receipt_ids)}
+                items = [item for item in items if item.receipt_id in left]
+                return self.record_items(scope, items) if items else []
+            except (ValueError, ScopeError) as error:
+                if len(items) > 1:
+                    return [receipt for item in items for receipt in self.record_items(scope, [item])]
+                return [self._refuse(scope, items[0], str(error))]
 
     def embed_pending(self, scope: Scope, *, limit: int | None = None) -> int:
         """Embed units that wait for it; answers how many were embedded.
@@ -154,7 +184,7 @@ class Recorder:
                 try:
                     embedded = self._embed_some(scope, self._states.get(scope), alone=overtaken >= POLITE_ATTEMPTS)
                 except StaleReadError:
-                    _back_off(overtaken)
+                    back_off(overtaken)
                     overtaken += 1
                     continue
                 if not embedded:
@@ -176,11 +206,29 @@ class Recorder:
                 try:
                     position = self._ledger.commit(scope, changes, based_on=based_on, recorded_at=self._clock())
                 except StaleReadError:
-                    _back_off(attempt)
+                    back_off(attempt)
                     continue
                 _take_vectors(state, changes, based_on, position)
                 return
         raise WriteConflictError(MAX_ATTEMPTS)
+
+    def _refuse(self, scope: Scope, item: InboxItem, reason: str) -> Receipt:
+        refused = Receipt(item.receipt_id, ReceiptStatus.REJECTED, reason=reason)
+        for attempt in range(MAX_ATTEMPTS):
+            head = self._ledger.head(scope)
+            try:
+                self._ledger.commit(scope, [], based_on=head, recorded_at=self._clock(), receipts=[refused])
+            except StaleReadError:
+                back_off(attempt)
+                continue
+            return refused
+        raise WriteConflictError(MAX_ATTEMPTS)
+
+    def _check_waiting(self, scope: Scope, receipt_ids: Sequence[str]) -> None:
+        left = {item.receipt_id for item in self._ledger.unprocessed(scope, receipt_ids)}
+        for receipt_id in receipt_ids:
+            if receipt_id not in left:
+                raise UnknownReceiptError(receipt_id, scope)
 
     def _commit(self, draft: _Draft, *, alone: bool) -> list[Receipt]:
         """Encode and commit; with everybody else kept out from before the encoding when `alone`.
@@ -209,9 +257,16 @@ class Recorder:
 
     def _written(self, draft: _Draft, state: ScopeState) -> tuple[_Written, Position]:
         """What the events come to, with their vectors, and the state of the scope this was derived from."""
-        written, based_on = self._encode(draft.scope, state, draft.events, draft.receipt_ids)
+        try:
+            written, based_on = self._encode(draft.scope, state, draft.events, draft.receipt_ids)
+        except UnknownUnitError:
+            self._check_epoch(draft.scope, state)
+            raise
+        if draft.from_inbox:
+            # Read after the position: what is erased from the inbox later moves the epoch on.
+            self._check_waiting(draft.scope, draft.receipt_ids)
         missing = [text for text in written.texts if text not in draft.vectors]
-        if draft.embed and missing and self._embedder is not None and not draft.failure:
+        if not draft.from_inbox and missing and self._embedder is not None and not draft.failure:
             fresh, draft.failure = self._embed(missing)
             draft.vectors |= fresh
         return self._completed(written, draft.vectors, draft.failure), based_on
@@ -240,9 +295,19 @@ class Recorder:
         assert self._embedder is not None
         with state.lock:
             ids = list(state.vectors.pending)[:PENDING_BATCH]
-        units = self._ledger.units(scope, ids)
+        try:
+            units = self._ledger.units(scope, ids)
+        except UnknownUnitError:
+            self._check_epoch(scope, state)
+            raise
         vectors, failure = self._embed([unit.text for unit in units]) if units else ({}, "")
         return [] if failure else [PutVector(unit.id, self._embedder.id, vectors[unit.text]) for unit in units]
+
+    def _check_epoch(self, scope: Scope, state: ScopeState) -> None:
+        """Raise StaleReadError if something was erased since the scope was read."""
+        head = self._ledger.head(scope)
+        if head.epoch != state.position.epoch:
+            raise StaleReadError(state.position.seq, head.seq)
 
     def _encode(
         self,
@@ -307,6 +372,7 @@ def _take_vectors(state: ScopeState, changes: Sequence[PutVector], based_on: Pos
             state.apply(Delta([], [], [(change.unit_id, change.vector) for change in changes], position))
 
 
-def _back_off(attempt: int) -> None:
+def back_off(attempt: int) -> None:
+    """Wait a little before another attempt."""
     # Writers that met once would otherwise meet again.
     time.sleep(random.uniform(0, 0.001 * min(attempt + 1, 20)))
