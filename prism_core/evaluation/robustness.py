@@ -31,7 +31,7 @@ from prism_core.retrieve.options import Order, RankingOptions
 from prism_core.retrieve.order import order_by
 from prism_core.retrieve.weights import Weights
 
-DRAWS = 30
+DRAWS = 10
 SEED = 0
 FACTOR = 4.0
 """A wrong weight is between a quarter of the right one and four times as large, evenly on a logarithmic scale."""
