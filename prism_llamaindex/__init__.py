@@ -13,11 +13,23 @@ from prism_core.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from prism_llamaindex.convert import to_node
+    from prism_llamaindex.embedder import LlamaIndexEmbedder
     from prism_llamaindex.retriever import PrismRetriever
+    from prism_llamaindex.vector_index import LlamaIndexVectorIndex
 
-__all__ = ["PrismRetriever", "to_node"]
+__all__ = [
+    "LlamaIndexEmbedder",
+    "LlamaIndexVectorIndex",
+    "PrismRetriever",
+    "to_node",
+]
 
-_HOMES = {"PrismRetriever": "prism_llamaindex.retriever", "to_node": "prism_llamaindex.convert"}
+_HOMES = {
+    "LlamaIndexEmbedder": "prism_llamaindex.embedder",
+    "LlamaIndexVectorIndex": "prism_llamaindex.vector_index",
+    "PrismRetriever": "prism_llamaindex.retriever",
+    "to_node": "prism_llamaindex.convert",
+}
 
 
 def __getattr__(name: str) -> Any:
