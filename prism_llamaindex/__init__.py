@@ -14,12 +14,14 @@ from prism_core.errors import MissingExtraError
 if TYPE_CHECKING:
     from prism_llamaindex.convert import to_node
     from prism_llamaindex.embedder import LlamaIndexEmbedder
+    from prism_llamaindex.postprocessor import ParetoPostprocessor
     from prism_llamaindex.retriever import PrismRetriever
     from prism_llamaindex.vector_index import LlamaIndexVectorIndex
 
 __all__ = [
     "LlamaIndexEmbedder",
     "LlamaIndexVectorIndex",
+    "ParetoPostprocessor",
     "PrismRetriever",
     "to_node",
 ]
@@ -27,6 +29,7 @@ __all__ = [
 _HOMES = {
     "LlamaIndexEmbedder": "prism_llamaindex.embedder",
     "LlamaIndexVectorIndex": "prism_llamaindex.vector_index",
+    "ParetoPostprocessor": "prism_llamaindex.postprocessor",
     "PrismRetriever": "prism_llamaindex.retriever",
     "to_node": "prism_llamaindex.convert",
 }
