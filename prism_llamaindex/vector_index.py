@@ -274,7 +274,7 @@ def _vector(node: BaseNode) -> array[float]:
 
 
 def _cosine(one: list[float], other: array[float]) -> float:
-    return max(-1.0, min(1.0, sum(map(mul, one, other))))
+    return max(-1.0, min(1.0, float(sum(map(mul, one, other)))))
 
 
 def _digest(parts: list[str]) -> str:

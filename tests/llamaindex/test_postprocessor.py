@@ -160,7 +160,7 @@ def test_it_is_serialised_with_its_limits() -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"top_n": 0}, {"budget": -1}])
-def test_limits_are_checked_when_it_is_made(wrong: dict[str, int]) -> None:
+def test_limits_are_checked_when_it_is_made(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         ParetoPostprocessor(**wrong)
 
