@@ -46,6 +46,21 @@ _WITHOUT = frozenset({FilterOperator.NE, FilterOperator.NIN})
 """True of a memory that has no such key, as in LlamaIndex's own store."""
 
 
+def where_of(filters: MetadataFilters) -> Test | Mapping[str, Any]:
+    """What `PrismMemory.search` takes as `where`: values to look up where that says it all, else a test of every unit.
+
+    Raises:
+        UnsupportedFilterError: if a filter cannot be applied.
+    """
+    test, equal = condition_of(filters), {}
+    for each in filters.filters:
+        single = isinstance(each, MetadataFilter) and each.operator is FilterOperator.EQ
+        if not single or each.key in FIELDS or each.key in equal:
+            return test
+        equal[each.key] = each.value
+    return equal if equal and filters.condition in (None, FilterCondition.AND) else test
+
+
 def condition_of(filters: MetadataFilters) -> Test:
     """A test that a memory passes where the filters do.
 

@@ -16,7 +16,7 @@ from llama_index.core.vector_stores import MetadataFilters
 from prism_core import Embedder, PrismMemory
 from prism_llamaindex.convert import to_node
 from prism_llamaindex.embedder import LlamaIndexEmbedder
-from prism_llamaindex.filters import Test, condition_of
+from prism_llamaindex.filters import where_of
 from prism_llamaindex.ingestion import remember_nodes
 
 
@@ -122,7 +122,7 @@ class PrismRetriever(BaseRetriever):
 
     @filters.setter
     def filters(self, filters: MetadataFilters | None) -> None:
-        self._where: Test | None = condition_of(filters) if filters is not None else None
+        self._where = where_of(filters) if filters is not None else None
         self._filters = filters
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:

@@ -11,7 +11,7 @@ from llama_index.core.vector_stores.utils import build_metadata_filter_fn
 from prism_core import Kind
 from prism_core.testing import make_unit
 from prism_llamaindex.errors import UnsupportedFilterError
-from prism_llamaindex.filters import condition_of
+from prism_llamaindex.filters import condition_of, where_of
 
 UNIT = make_unit(
     "u1",
@@ -147,3 +147,16 @@ def test_it_agrees_with_the_store_of_llama_index(
     )
     theirs = build_metadata_filter_fn(lambda _: metadata, filters)
     assert condition_of(filters)(make_unit("u1", metadata=metadata)) is theirs("u1")
+
+
+def test_equality_is_looked_up_and_all_else_is_asked_of_every_unit() -> None:
+    file = MetadataFilter(key="file", value="a.txt")
+    assert where_of(combined(None, YES, file)) == {"page": 3, "file": "a.txt"}
+    for other in (
+        combined(FilterCondition.OR, YES, file),
+        combined(None, YES, NO),
+        combined(None, combined(None, YES)),
+        combined(None, MetadataFilter(key="speaker", value="Ann")),
+        combined(None),
+    ):
+        assert callable(where_of(other))
