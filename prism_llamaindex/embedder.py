@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 
-from prism_core import normalised
-from prism_core.errors import EmbeddingError
-
-if TYPE_CHECKING:
-    from prism_core.changes import FloatArray
+from prism_core import FloatArray, normalised
+from prism_core.errors import EmbeddingError, QueryError
 
 _T = TypeVar("_T")
 
@@ -31,12 +28,24 @@ class LlamaIndexEmbedder:
         dimension: length of a vector; measured with one short text at first need when None.
         id: names the model, and must change when its vectors do; class and model name when None, with the number of
             dimensions where the model was asked for a certain one.
+        failures: what counts as the model not answering; providers raise errors of their own, with no root in common.
+
+    Raises:
+        QueryError: if neither the model nor the caller names it.
     """
 
-    def __init__(self, embed_model: BaseEmbedding, *, dimension: int | None = None, id: str | None = None) -> None:
+    def __init__(
+        self,
+        embed_model: BaseEmbedding,
+        *,
+        dimension: int | None = None,
+        id: str | None = None,
+        failures: tuple[type[Exception], ...] = (Exception,),
+    ) -> None:
         self.embed_model = embed_model
         self.id = id or _name(embed_model)
         self._dimension = dimension
+        self._failures = failures
         self._lock = Lock()
 
     @classmethod
@@ -85,12 +94,16 @@ class LlamaIndexEmbedder:
     def _ask(self, call: Callable[[], _T]) -> _T:
         try:
             return call()
-        # Every provider raises errors of its own, with no root in common, and none of them may lose a unit.
-        except Exception as error:
+        except self._failures as error:
             raise EmbeddingError(self.id, f"{type(error).__name__}: {error}") from error
 
 
 def _name(embed_model: BaseEmbedding) -> str:
+    if embed_model.model_name in ("", "unknown"):
+        kind = type(embed_model).__name__
+        raise QueryError(
+            "id", None, f"this {kind} does not name its model, so vectors of two could be mixed; pass an id"
+        )
     asked: Any = getattr(embed_model, "dimensions", None)
     # `class_name()` is inherited where a model does not set it, so two kinds of models may share it.
     parts = ["llama-index", type(embed_model).__name__, embed_model.model_name, *([str(asked)] if asked else [])]

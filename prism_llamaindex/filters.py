@@ -54,8 +54,9 @@ def where_of(filters: MetadataFilters) -> Test | Mapping[str, Any]:
     """
     test, equal = condition_of(filters), {}
     for each in filters.filters:
-        single = isinstance(each, MetadataFilter) and each.operator is FilterOperator.EQ
-        if not single or each.key in FIELDS or each.key in equal:
+        if isinstance(each, MetadataFilters) or each.operator is not FilterOperator.EQ:
+            return test
+        if each.key in FIELDS or each.key in equal:
             return test
         equal[each.key] = each.value
     return equal if equal and filters.condition in (None, FilterCondition.AND) else test

@@ -122,7 +122,7 @@ class PrismIngestion(TransformComponent):
     def __init__(
         self, memory: PrismMemory | None = None, scope: Any = None, *, time_of: TimeOf | None = None, **fields: Any
     ) -> None:
-        super().__init__(scope=scope, **fields)
+        super().__init__(**{"scope": scope} | fields)
         self._memory = memory
         self._time_of = time_of
 

@@ -55,7 +55,8 @@ class ParetoPostprocessor(BaseNodePostprocessor):
             **fields: `top_n`, `budget`, `time_key`, `callback_manager`.
         """
         super().__init__(**fields)
-        used = LlamaIndexEmbedder(embedder) if isinstance(embedder, BaseEmbedding) else embedder
+        kind = type(embedder).__name__
+        used = LlamaIndexEmbedder(embedder, id=kind) if isinstance(embedder, BaseEmbedding) else embedder
         self._reranker = Reranker(used, ranking, counter)
 
     @classmethod

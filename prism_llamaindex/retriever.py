@@ -110,7 +110,8 @@ class PrismRetriever(BaseRetriever):
             **arguments: any argument of `from_defaults`.
         """
         if memory is None:
-            used = LlamaIndexEmbedder(embed_model) if isinstance(embed_model, BaseEmbedding) else embed_model
+            kind = type(embed_model).__name__
+            used = LlamaIndexEmbedder(embed_model, id=kind) if isinstance(embed_model, BaseEmbedding) else embed_model
             memory = PrismMemory.open(embedder=used or "default")
         remember_nodes(memory, documents, scope=scope)
         return cls.from_defaults(memory, scope, **arguments)

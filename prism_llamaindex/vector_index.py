@@ -11,14 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from operator import mul
 from threading import RLock
-from typing import TYPE_CHECKING
 from uuid import NAMESPACE_OID, uuid4, uuid5
 
 from llama_index.core.schema import BaseNode, NodeRelationship, RelatedNodeInfo, TextNode
 from llama_index.core.vector_stores import MetadataFilter, MetadataFilters, VectorStoreQuery
 from llama_index.core.vector_stores.types import BasePydanticVectorStore
 
-from prism_core import PrismError, Scope
+from prism_core import FloatArray, PrismError, Scope
 from prism_core.errors import (
     ClosedError,
     DimensionMismatchError,
@@ -27,9 +26,6 @@ from prism_core.errors import (
     QueryError,
 )
 from prism_llamaindex.errors import UnsupportedStoreError
-
-if TYPE_CHECKING:
-    from prism_core.changes import FloatArray
 
 UNIT, SHELF = "prism_unit", "prism_scope"
 BATCH = 1000
@@ -48,6 +44,8 @@ class LlamaIndexVectorIndex:
     Args:
         store: a function from a collection's name to a store, called once for every scope, and again for vectors of
             another dimension; or one store for all scopes, which are then kept apart by a metadata filter.
+        failures: what counts as the store refusing; clients raise errors of their own, with no root in common. The memory
+            then answers by exact search.
         name: names what the store holds, where that outlives the process: under the same name, vectors handed over
             earlier are believed to be there. Take another name with another embedder. Without a name every process
             fills the index anew from the ledger, and takes its vectors out again when it closes.
@@ -56,9 +54,16 @@ class LlamaIndexVectorIndex:
         UnsupportedStoreError: if the store keeps no contents.
     """
 
-    def __init__(self, store: BasePydanticVectorStore | OpenStore, *, name: str | None = None) -> None:
+    def __init__(
+        self,
+        store: BasePydanticVectorStore | OpenStore,
+        *,
+        name: str | None = None,
+        failures: tuple[type[Exception], ...] = (Exception,),
+    ) -> None:
         if isinstance(store, BasePydanticVectorStore):
             _check_store(store)
+        self._failures = failures
         self._store = store
         self._named = name is not None
         self._filling = name or uuid4().hex
@@ -150,8 +155,8 @@ class LlamaIndexVectorIndex:
 
     def _shelf(self, scope: Scope) -> _Shelf:
         if scope not in self._shelves:
-            shelf = _Shelf(self._store, _digest([self._filling, *scope]), vouched_for=self._named)
-            self._shelves[scope] = shelf
+            key = _digest([self._filling, *scope])
+            self._shelves[scope] = _Shelf(self._store, key, self._failures, vouched_for=self._named)
         return self._shelves[scope]
 
 
@@ -162,7 +167,15 @@ class _Shelf:
         ids: the units whose vectors it holds.
     """
 
-    def __init__(self, store: BasePydanticVectorStore | OpenStore, key: str, *, vouched_for: bool) -> None:
+    def __init__(
+        self,
+        store: BasePydanticVectorStore | OpenStore,
+        key: str,
+        failures: tuple[type[Exception], ...],
+        *,
+        vouched_for: bool,
+    ) -> None:
+        self._failures = failures
         self.ids: set[str] = set()
         self._source = store
         self._key = key
@@ -185,7 +198,7 @@ class _Shelf:
             nodes = [self._node(unit_id, rows[unit_id]) for unit_id in some]
             # Some stores keep the old node of an id that is added again, and say nothing.
             known = [self._node_id(unit_id) for unit_id in some if unit_id in self.ids]
-            with _refusals("upsert"):
+            with self._refusals("upsert"):
                 if known:
                     self._store().delete_nodes(node_ids=known)
                 self._store().add(nodes)
@@ -199,7 +212,7 @@ class _Shelf:
             similarity_top_k=min(k, len(self.ids)),
             filters=self._filters() if self._shared else None,
         )
-        with _refusals("search"):
+        with self._refusals("search"):
             found = self._store().query(query).nodes or []
         scored = [(str(node.metadata[UNIT]), _cosine(row, _vector(node))) for node in found]
         return sorted((pair for pair in scored if pair[0] in self.ids), key=lambda pair: -pair[1])
@@ -207,7 +220,7 @@ class _Shelf:
     def clear(self) -> None:
         """Take everything out of the store."""
         if self.ids:
-            with _refusals("drop"):
+            with self._refusals("drop"):
                 self._store().delete(self._key)
         self.ids = set()
         self._opened = None
@@ -222,7 +235,7 @@ class _Shelf:
         if self._opened is None:
             # A collection has one dimension for good, so vectors of another one need another collection.
             suffix = "" if self._vouched_for else f"-{self._dimension}"
-            with _refusals("open a collection"):
+            with self._refusals("open a collection"):
                 self._opened = self._source(f"prism-{self._key}{suffix}")
             _check_store(self._opened)
         return self._opened
@@ -230,7 +243,7 @@ class _Shelf:
     def _remember(self) -> None:
         """Learn what an earlier process left here; a store that cannot say is filled again."""
         try:
-            with _refusals("list a collection"):
+            with self._refusals("list a collection"):
                 nodes = self._store().get_nodes(node_ids=None, filters=self._filters())
         except IndexFailedError:
             return
@@ -239,6 +252,15 @@ class _Shelf:
 
     def _filters(self) -> MetadataFilters:
         return MetadataFilters(filters=[MetadataFilter(key=SHELF, value=self._key)])
+
+    @contextmanager
+    def _refusals(self, operation: str) -> Iterator[None]:
+        try:
+            yield
+        except PrismError:
+            raise
+        except self._failures as error:
+            raise IndexFailedError(operation, f"{type(error).__name__}: {error}") from error
 
     def _node_id(self, unit_id: str) -> str:
         # Qdrant takes UUIDs only, and a shared store may hold the same unit id for another scope.
@@ -280,14 +302,3 @@ def _cosine(one: list[float], other: array[float]) -> float:
 def _digest(parts: list[str]) -> str:
     # Collections have short names of few characters; scopes may hold any.
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:40]
-
-
-@contextmanager
-def _refusals(operation: str) -> Iterator[None]:
-    try:
-        yield
-    except PrismError:
-        raise
-    # Stores raise what their clients raise, with no root in common; the memory answers without the index then.
-    except Exception as error:
-        raise IndexFailedError(operation, f"{type(error).__name__}: {error}") from error

@@ -13,7 +13,7 @@ from llama_index.embeddings.openai_like import OpenAILikeEmbedding
 from pydantic import Field
 
 from prism_core import PrismMemory, ReceiptStatus
-from prism_core.errors import EmbedderMismatchError, EmbeddingError
+from prism_core.errors import EmbedderMismatchError, EmbeddingError, QueryError
 from prism_core.testing import EmbedderContract, HashedEmbedder
 from prism_core.testing.scripted import ALICE
 from prism_llamaindex import LlamaIndexEmbedder
@@ -133,13 +133,13 @@ def test_answers_of_another_shape_are_refused() -> None:
             return [self._get_text_embedding(text) for text in texts[1:]]
 
     with pytest.raises(EmbeddingError, match="1 vectors to 2 texts"):
-        LlamaIndexEmbedder(Short()).embed_documents(["a", "b"])
+        LlamaIndexEmbedder(Short(model_name="m")).embed_documents(["a", "b"])
     with pytest.raises(EmbeddingError, match="shape"):
-        LlamaIndexEmbedder(HashedModel(), dimension=3).embed_query("a")
+        LlamaIndexEmbedder(HashedModel(model_name="m"), dimension=3).embed_query("a")
 
 
 def test_empty_texts_are_not_sent_and_batches_are_kept_to() -> None:
-    model = HashedModel(embed_batch_size=2)
+    model = HashedModel(model_name="m", embed_batch_size=2)
     rows = LlamaIndexEmbedder(model, dimension=48).embed_documents(["a", " ", "b", "c", ""])
     assert model.asked == ["a", "b", "c"]
     assert [bool(row.any()) for row in rows] == [True, False, True, True, False]
@@ -162,9 +162,14 @@ def test_c7_another_model_is_refused_by_name_and_re_embedded_on_request(tmp_path
         assert not memory.search("cat", scope=ALICE).degraded
 
 
+def test_a_model_without_a_name_has_to_be_named() -> None:
+    with pytest.raises(QueryError, match="MockEmbedding does not name its model"):
+        LlamaIndexEmbedder(MockEmbedding(embed_dim=8))
+
+
 def test_settings_are_left_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(Settings, "_embed_model", None)
-    with PrismMemory.open(tmp_path / "m", embedder=LlamaIndexEmbedder(MockEmbedding(embed_dim=8))) as memory:
+    with PrismMemory.open(tmp_path / "m", embedder=LlamaIndexEmbedder(MockEmbedding(embed_dim=8), id="mock")) as memory:
         memory.write("The cat sleeps.", scope=ALICE)
         memory.search("cat", scope=ALICE)
     assert Settings._embed_model is None

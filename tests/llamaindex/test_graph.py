@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from llama_index.core.graph_stores import SimplePropertyGraphStore
@@ -23,7 +24,7 @@ def memory(tmp_path: Path) -> PrismMemory:
     """A run with causes, a repetition, a flow of values, a fact and documents."""
     opened = PrismMemory.open(tmp_path / "memory", embedder=None)
     when = datetime(2026, 5, 20, 9, tzinfo=UTC)
-    call = {"kind": Kind.STEP, "task_id": "trip", "session_id": "s1", "source": Source.ASSISTANT}
+    call: dict[str, Any] = {"kind": Kind.STEP, "task_id": "trip", "session_id": "s1", "source": Source.ASSISTANT}
     first = opened.write(
         Event(
             **call, action='search({"to": "LIS"})', action_type="search", observation="offer HP-1046", event_time=when
@@ -33,7 +34,11 @@ def memory(tmp_path: Path) -> PrismMemory:
     opened.write_many(
         [
             Event(
-                **call, action='book({"offer": "HP-1046"})', action_type="book", parent=first.unit_id, outcome="failure"
+                **call,
+                action='book({"offer": "HP-1046"})',
+                action_type="book",
+                parent=first.unit_id,
+                outcome=Outcome.FAILURE,
             ),
             Event(**call, action='book({"offer": "HP-1046"})', action_type="book", tool_call_id="c1"),
             Event(source=Source.TOOL, session_id="s1", tool_call_id="c1", observation="booked as QX7-4411"),
