@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
@@ -12,11 +13,14 @@ from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.schema import BaseNode, TransformComponent
 
 from prism_core import Erasure, Link, MemoryUnit, PrismMemory, Receipt, ReceiptStatus, Relation
+from prism_core.errors import UnknownUnitError
 from prism_llamaindex.errors import DetachedError
-from prism_llamaindex.nodes import Origin, event_of, in_order
+from prism_llamaindex.nodes import DOCUMENT, Origin, event_of, in_order
 
 BATCH = 500
 """Nodes stored in one transaction."""
+LOOKED_UP = 64
+"""Documents that are looked up one by one."""
 
 TimeOf = Callable[[BaseNode], datetime | None]
 
@@ -29,12 +33,14 @@ def remember_nodes(
     What is stored already is a `duplicate`, and nothing is written for it. A node belongs to a version of its source
     document, the one whose id and hash its `SOURCE` relationship names (itself, where it has none): units of an older
     version are erased before the new one is stored, and so is a unit of the same node with other content. The nodes of
-    one version may be handed in by several calls.
+    one version may be handed in by several calls. An id that LlamaIndex made up (a random UUID, as readers give to
+    documents unless told otherwise) is another one at the next run, so such a document is told by its content: the same
+    again is a duplicate, but a changed one is another document. Give documents ids of their own to have them replaced.
 
     A document is a session: its nodes follow each other in the order given, one with a `PREVIOUS` after that. Nodes
-    with a `PARENT` are a session of their own under it, and elaborate it. Metadata is kept as JSON, beside a record
-    of the node under `llama_index`. Images and other media become attachments by path, URL or hash, never by content;
-    a node without any text is named by its file.
+    with a `PARENT` are a session of their own under it, and elaborate it. Metadata is kept as JSON, beside the id of
+    the document under `ref_doc_id` and a record of the node under `llama_index`. Images and other media become
+    attachments by path, URL or hash, never by content; a node without any text is named by its file.
 
     Args:
         memory: an open memory.
@@ -52,11 +58,11 @@ def remember_nodes(
     """
     events = [event_of(node, time_of(node) if time_of is not None else None) for node in nodes]
     origins = [Origin.of(node) for node in nodes]
-    known = _Known.of(memory, scope)
-    outdated = known.outdated(origins)
-    if outdated:
-        memory.erase(scope=scope, unit_ids=outdated)
-        known = known.without(outdated)
+    known = _Known.of(memory, scope, origins)
+    while outdated := known.outdated(origins):
+        with suppress(UnknownUnitError):  # another process was faster
+            memory.erase(scope=scope, unit_ids=outdated)
+        known = _Known.of(memory, scope, origins)
     receipts: dict[int, Receipt] = {}
     fresh: list[int] = []
     for place in in_order(nodes):
@@ -169,13 +175,15 @@ class _Known:
         self.by_node: dict[str, str | None] = {origin.node_id: unit_id for unit_id, origin in origins.items()}
 
     @classmethod
-    def of(cls, memory: PrismMemory, scope: object) -> _Known:
-        found = {unit.id: Origin.of_unit(unit) for unit in memory.units(scope=scope)}
+    def of(cls, memory: PrismMemory, scope: object, origins: Sequence[Origin]) -> _Known:
+        """What the scope holds of the documents of these nodes; of all, where looking them up one by one is no gain."""
+        sources = {origin.source_id for origin in origins}
+        if len(sources) > LOOKED_UP or any(origin.made_up for origin in origins):
+            units = memory.units(scope=scope)
+        else:
+            units = [unit for source in sources for unit in memory.units(scope=scope, where={DOCUMENT: source})]
+        found = {unit.id: Origin.of_unit(unit) for unit in units}
         return cls({unit_id: origin for unit_id, origin in found.items() if origin is not None})
-
-    def without(self, unit_ids: Sequence[str]) -> _Known:
-        gone = set(unit_ids)
-        return _Known({unit_id: origin for unit_id, origin in self._origins.items() if unit_id not in gone})
 
     def outdated(self, origins: Sequence[Origin]) -> list[str]:
         """Ids of the units that these nodes take the place of."""

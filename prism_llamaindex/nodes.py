@@ -9,14 +9,15 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import PurePath
 from typing import Any, Self
+from uuid import UUID
 
 from llama_index.core.schema import BaseNode, ImageNode, MediaResource, MetadataMode, Node
 from pydantic_core import to_jsonable_python
 
 from prism_core import Attachment, Event, Kind, MemoryUnit, Source
 
-RECORD = "llama_index"
-"""The metadata key under which a unit says which node it is."""
+RECORD, DOCUMENT = "llama_index", "ref_doc_id"
+"""The metadata keys under which a unit says which node it is, and of which document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,11 @@ class Origin:
     key: str
     node_type: str
 
+    @property
+    def made_up(self) -> bool:
+        """Whether the document's id is one that LlamaIndex made, and makes anew at the next run: a random UUID."""
+        return _made_up(self.source_id)
+
     @classmethod
     def of(cls, node: BaseNode) -> Self:
         """The origin of a node."""
@@ -48,7 +54,7 @@ class Origin:
         else:
             # Parsers give a chunk a new random id at every run, so its place and content tell it.
             source_id, source_hash, place = source.node_id, source.hash or "", getattr(node, "start_char_idx", None)
-        parts = [source_id, source_hash, place, node.hash, "" if source is not None and source.hash else node.node_id]
+        parts = [None if _made_up(source_id) else source_id, source_hash, place, node.hash]
         key = "llama-index:" + hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:40]
         return cls(node.node_id, node.hash, source_id, source_hash, key, node.class_name())
 
@@ -60,6 +66,13 @@ class Origin:
             return None
         fields = {name: str(record.get(name, "")) for name in ("node_id", "hash", "source_id", "source_hash")}
         return cls(**fields, key=unit.idempotency_key, node_type=str(record.get("node_type", "")))
+
+
+def _made_up(node_id: str) -> bool:
+    try:
+        return UUID(node_id).version == 4
+    except ValueError:
+        return False
 
 
 def event_of(node: BaseNode, time: datetime | None) -> Event:
@@ -86,7 +99,7 @@ def event_of(node: BaseNode, time: datetime | None) -> Event:
             "idempotency_key": origin.key,
             "event_time": time,
             "attachments": _attachments(node, named=not text.strip()),
-            "metadata": metadata | {RECORD: record},
+            "metadata": metadata | {RECORD: record, DOCUMENT: origin.source_id},
         }
     )
 

@@ -8,7 +8,7 @@ import json
 import math
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from operator import mul
 from threading import RLock
 from uuid import NAMESPACE_OID, uuid4, uuid5
@@ -44,8 +44,8 @@ class LlamaIndexVectorIndex:
     Args:
         store: a function from a collection's name to a store, called once for every scope, and again for vectors of
             another dimension; or one store for all scopes, which are then kept apart by a metadata filter.
-        failures: what counts as the store refusing; clients raise errors of their own, with no root in common. The memory
-            then answers by exact search.
+        failures: what counts as the store refusing; clients raise errors of their own, with no root in common. The
+            memory then answers by exact search.
         name: names what the store holds, where that outlives the process: under the same name, vectors handed over
             earlier are believed to be there. Take another name with another embedder. Without a name every process
             fills the index anew from the ledger, and takes its vectors out again when it closes.
@@ -144,8 +144,9 @@ class LlamaIndexVectorIndex:
             if self._closed:
                 return
             self._closed = True
-            if not self._named:
-                for shelf in self._shelves.values():
+            for shelf in [] if self._named else self._shelves.values():
+                # A store that is gone has nothing to take out, and must not keep the memory from closing.
+                with suppress(IndexFailedError):
                     shelf.clear()
             self._shelves.clear()
 

@@ -18,9 +18,11 @@ from llama_index.core.schema import (
     MediaResource,
     Node,
     NodeRelationship,
+    RelatedNodeInfo,
     TextNode,
 )
 from llama_index.core.storage.docstore import SimpleDocumentStore
+from llama_index.core.vector_stores import MetadataFilter, MetadataFilters
 
 from prism_core import Kind, PrismMemory, Receipt, ReceiptStatus, Relation, Source
 from prism_core.errors import InvalidEventError, NaiveDatetimeError, ScopeError
@@ -126,11 +128,44 @@ def test_changed_text_under_the_same_node_id_takes_the_place_of_the_old(memory: 
     assert all("nine" not in str(entry) for entry in memory.history(str(receipt.unit_id), scope=ALICE))
 
 
+def test_many_documents_at_once_are_told_the_same_way(memory: PrismMemory) -> None:
+    documents = [Document(id_=f"d{number}", text=f"Text {number}.") for number in range(100)]
+    remember_nodes(memory, documents, scope=ALICE)
+    again = remember_nodes(memory, [*documents[1:], Document(id_="d0", text="Changed.")], scope=ALICE)
+    assert statuses(again) == [ReceiptStatus.DUPLICATE] * 99 + [ReceiptStatus.STORED]
+    assert texts(memory) == [f"Text {number}." for number in range(1, 100)] + ["Changed."]
+
+
+def test_answers_may_be_restricted_to_a_document(memory: PrismMemory) -> None:
+    remember_nodes(memory, [*split(MANUAL), Document(id_="other", text="The fee is waived.")], scope=ALICE)
+    of_manual = MetadataFilters(filters=[MetadataFilter(key="ref_doc_id", value="manual")])
+    found = PrismRetriever(memory, ALICE, filters=of_manual).retrieve("Is the fee waived?")
+    assert {scored.node.ref_doc_id for scored in found} == {"manual"}
+
+
 def test_what_two_documents_say_outlives_either(memory: PrismMemory) -> None:
     for name in ("a", "b"):
         remember_nodes(memory, [Document(id_=name, text=PARAGRAPHS[0])], scope=ALICE)
     remember_nodes(memory, [Document(id_="a", text="Something else.")], scope=ALICE)
     assert sorted(texts(memory)) == ["Something else.", PARAGRAPHS[0]]
+
+
+def test_documents_with_made_up_ids_are_told_by_their_content(memory: PrismMemory) -> None:
+    for text in (MANUAL.text, MANUAL.text, "Something else."):
+        document = Document(text=text, metadata=MANUAL.metadata)
+        remember_nodes(memory, split(document), scope=ALICE)
+    assert texts(memory) == [*PARAGRAPHS, "Something else."]
+    for _ in range(2):
+        remember_nodes(memory, [TextNode(text="A note.")], scope=ALICE)
+    assert texts(memory)[4:] == ["A note."]
+
+
+def test_nodes_whose_source_has_no_hash_are_told_by_their_content(memory: PrismMemory) -> None:
+    for text in ("One.", "One.", "Two."):
+        source = {NodeRelationship.SOURCE: RelatedNodeInfo(node_id="book")}
+        [receipt] = remember_nodes(memory, [TextNode(text=text, relationships=source)], scope=ALICE)
+    assert texts(memory) == ["One.", "Two."]
+    assert memory.get(str(receipt.unit_id), scope=ALICE).session_id == "book"
 
 
 def test_forgetting_reaches_nodes_documents_and_nothing_else(memory: PrismMemory) -> None:
@@ -289,7 +324,7 @@ def test_the_cache_never_hides_that_the_memory_lacks_something(memory: PrismMemo
 def test_without_its_memory_it_says_so(memory: PrismMemory) -> None:
     step = PrismIngestion(memory, ALICE)
     assert step.to_dict()["class_name"] == "PrismIngestion"
-    for copy in (PrismIngestion.from_dict({"scope": ALICE}), pickle.loads(pickle.dumps(PrismIngestion(None, ALICE)))):
+    for copy in (PrismIngestion.from_dict(step.to_dict()), pickle.loads(pickle.dumps(PrismIngestion(None, ALICE)))):
         with pytest.raises(DetachedError, match="num_workers"):
             copy([MANUAL])
 

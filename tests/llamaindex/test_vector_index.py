@@ -213,6 +213,29 @@ def test_a_store_that_fails_is_replaced_by_exact_search(chroma_client: Any, tmp_
         assert any("exact search answers" in note for note in memory.search(TEXTS[5], scope=ALICE, k=1).degraded)
 
 
+@pytest.mark.parametrize("store", KINDS, indirect=True)
+def test_what_is_erased_leaves_the_store(store: Any, tmp_path: Path) -> None:
+    index = LlamaIndexVectorIndex(store, name="notes")
+    with PrismMemory.open(tmp_path / "m", embedder=HashedEmbedder(), index=index) as memory:
+        receipts = memory.write_many(TEXTS[:4], scope=ALICE)
+        memory.flush()
+        memory.erase(scope=ALICE, unit_ids=[str(receipts[2].unit_id)])
+        memory.search(TEXTS[0], scope=ALICE)
+        memory.flush()
+        assert index.count(ALICE) == 3
+        assert len(LlamaIndexVectorIndex(store, name="notes").search(ALICE, unit_vectors(1, 32)[0], 9)) == 3
+
+
+def test_a_store_that_is_gone_does_not_keep_the_memory_from_closing(chroma_client: Any, tmp_path: Path) -> None:
+    index = LlamaIndexVectorIndex(chroma(chroma_client, "shared"))
+    with PrismMemory.open(tmp_path / "m", embedder=HashedEmbedder(), index=index) as memory:
+        memory.write_many(TEXTS, scope=ALICE)
+        memory.flush()
+        chroma_client.delete_collection("shared")
+    with PrismMemory.open(tmp_path / "m", embedder=HashedEmbedder()) as again:
+        assert again.stats(ALICE).units == len(TEXTS)
+
+
 def test_what_the_client_raises_becomes_the_index_error(chroma_client: Any) -> None:
     index = LlamaIndexVectorIndex(chroma(chroma_client, "shared"))
     index.upsert(ALICE, ["u1"], unit_vectors(1))
