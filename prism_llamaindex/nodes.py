@@ -64,8 +64,11 @@ class Origin:
         record = unit.metadata.get(RECORD)
         if not isinstance(record, Mapping) or unit.idempotency_key is None:
             return None
-        fields = {name: str(record.get(name, "")) for name in ("node_id", "hash", "source_id", "source_hash")}
-        return cls(**fields, key=unit.idempotency_key, node_type=str(record.get("node_type", "")))
+        fields = {name: value for name, value in record.items() if name in _RECORDED and isinstance(value, str)}
+        return cls(key=unit.idempotency_key, **fields) if fields.keys() == _RECORDED else None
+
+
+_RECORDED = frozenset({"node_id", "hash", "source_id", "source_hash", "node_type"})
 
 
 def _made_up(node_id: str) -> bool:
