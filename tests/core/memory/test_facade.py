@@ -151,6 +151,12 @@ class TestWrite:
             receipts = lexical.write_many([Event(kind=kind, observation=text) for text in texts], scope=SCOPE)
             assert [receipt.status for receipt in receipts] == ["stored", "duplicate", "stored"]
 
+    def test_a_document_with_a_key_of_its_own_is_told_by_it(self, lexical: PrismMemory) -> None:
+        keys = ["a#1", "b#1", "a#1", None]
+        events = [Event(kind=Kind.DOCUMENT, observation="All rights reserved.", idempotency_key=key) for key in keys]
+        receipts = lexical.write_many(events, scope=SCOPE)
+        assert [receipt.status for receipt in receipts] == ["stored", "stored", "duplicate", "duplicate"]
+
     def test_an_event_without_text_is_rejected_visibly(self, lexical: PrismMemory) -> None:
         receipts = lexical.write_many(["", " \n", "word"], scope=SCOPE)
         assert [receipt.status for receipt in receipts] == ["rejected", "rejected", "stored"]
