@@ -39,6 +39,7 @@ from prism_core.types import (
     Source,
     Status,
 )
+from prism_core.vectors import normalised
 
 __version__ = "0.1.0"
 
@@ -88,4 +89,5 @@ __all__ = [
     "Status",
     "TokenCounter",
     "VectorIndex",
+    "normalised",
 ]

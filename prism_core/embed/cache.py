@@ -11,8 +11,7 @@ import numpy as np
 from prism_core.changes import FloatArray
 from prism_core.errors import EmbeddingError, ModelFileError
 from prism_core.protocols import Embedder, SelectiveEmbedder
-
-_ROUNDING = 1e-3
+from prism_core.vectors import normalised
 
 
 class CachedEmbedder:
@@ -83,12 +82,7 @@ class CachedEmbedder:
             if isinstance(error, EmbeddingError | ModelFileError):
                 raise
             raise EmbeddingError(self.id, f"{type(error).__name__}: {error}") from error
-        if rows.shape != (count, self.dimension):
-            raise EmbeddingError(self.id, f"it answered shape {rows.shape}, not {(count, self.dimension)}")
-        if not np.isfinite(rows).all():
-            raise EmbeddingError(self.id, "it answered NaN or infinity")
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        return np.where(np.abs(lengths - 1) > _ROUNDING, rows / np.maximum(lengths, 1e-12), rows).astype(np.float32)
+        return normalised(rows, embedder=self.id, count=count, dimension=self.dimension)
 
 
 class _LruVectors:
