@@ -3,7 +3,7 @@
 from prism_core.context import ContextBuilder, Packed
 from prism_core.embed import CachedEmbedder, MiniLMEmbedder, MultilingualEmbedder
 from prism_core.errors import PrismError
-from prism_core.memory import PrismMemory
+from prism_core.memory import Passage, PrismMemory, Ranked, Reranker
 from prism_core.protocols import Clock, Embedder, IdFactory, Ledger, TokenCounter, VectorIndex
 from prism_core.results import (
     Candidate,
@@ -75,13 +75,16 @@ __all__ = [
     "Objective",
     "Outcome",
     "Packed",
+    "Passage",
     "PrismError",
     "PrismMemory",
+    "Ranked",
     "RankingOptions",
     "Recall",
     "Receipt",
     "ReceiptStatus",
     "Relation",
+    "Reranker",
     "Retrieval",
     "Scope",
     "ScopeStats",
