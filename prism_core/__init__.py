@@ -1,5 +1,6 @@
 """Long-term memory for LLM agents: a temporal-causal graph, hybrid retrieval and Pareto ranking."""
 
+from prism_core.changes import FloatArray
 from prism_core.context import ContextBuilder, Packed
 from prism_core.embed import CachedEmbedder, MiniLMEmbedder, MultilingualEmbedder
 from prism_core.errors import PrismError
@@ -58,6 +59,7 @@ __all__ = [
     "Facet",
     "Fact",
     "Finding",
+    "FloatArray",
     "Floor",
     "FrontierPoint",
     "Hit",

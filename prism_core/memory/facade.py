@@ -27,7 +27,7 @@ from prism_core.memory.arguments import EventLike, checked_unit_id, parsed_event
 from prism_core.memory.checkup import check
 from prism_core.memory.parts import IN_MEMORY, GuardedIndex, IndexKind, Store, choose_index, new_id, now_utc
 from prism_core.memory.recorder import Recorder
-from prism_core.protocols import Clock, Embedder, IdFactory, SelectiveEmbedder, TokenCounter, VectorIndex
+from prism_core.protocols import Clock, Embedder, IdFactory, TokenCounter, VectorIndex, understands
 from prism_core.query import RulePlanner
 from prism_core.results import Chain, Context, Finding, LogEntry, Receipt, Retrieval, ScopeStats
 from prism_core.retrieve.options import RankingOptions
@@ -446,7 +446,7 @@ class PrismMemory:
         """The question's embedding, and why there is none."""
         if self.embedder is None or not text.strip():
             return None, []
-        if isinstance(self.embedder, SelectiveEmbedder) and not self.embedder.understands(text):
+        if not understands(self.embedder, text):
             return None, []
         try:
             return self.embedder.embed_query(text), []
