@@ -12,15 +12,19 @@ from typing import TYPE_CHECKING, Any
 from prism_core.errors import MissingExtraError
 
 if TYPE_CHECKING:
+    from prism_langchain.classic import PrismConversationMemory
     from prism_langchain.compressor import PrismDocumentCompressor
     from prism_langchain.convert import to_document
     from prism_langchain.embedder import LangChainEmbedder
+    from prism_langchain.history import PrismChatMessageHistory
     from prism_langchain.index import LangChainVectorIndex, UnitVectors
     from prism_langchain.retriever import PrismRetriever
 
 __all__ = [
     "LangChainEmbedder",
     "LangChainVectorIndex",
+    "PrismChatMessageHistory",
+    "PrismConversationMemory",
     "PrismDocumentCompressor",
     "PrismRetriever",
     "UnitVectors",
@@ -30,17 +34,18 @@ __all__ = [
 _HOMES = {
     "LangChainEmbedder": "prism_langchain.embedder",
     "LangChainVectorIndex": "prism_langchain.index",
+    "PrismChatMessageHistory": "prism_langchain.history",
+    "PrismConversationMemory": "prism_langchain.classic",
     "PrismDocumentCompressor": "prism_langchain.compressor",
     "PrismRetriever": "prism_langchain.retriever",
     "UnitVectors": "prism_langchain.index",
     "to_document": "prism_langchain.convert",
 }
-"""Module of every name."""
 _EXTRAS = {
     "langchain_core": ("langchain", "langchain-core"),
     "langchain_classic": ("classic", "langchain-classic"),
 }
-"""Extra and distribution of every package that may be missing."""
+"""The extra that brings each package, with the package's name on PyPI."""
 
 
 def __getattr__(name: str) -> Any:
