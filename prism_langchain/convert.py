@@ -70,8 +70,10 @@ def document_event(document: Document, document_id: str | None = None, **fields:
 
 def as_json(value: Any) -> Any:
     """A value as JSON that can be stored: dates as ISO 8601, sets and tuples as lists, what else there is as text."""
+    if isinstance(value, Enum):
+        return as_json(value.value)
     if value is None or isinstance(value, bool | str):
-        return value.value if isinstance(value, Enum) else value
+        return value
     if isinstance(value, int):
         return int(value) if value.bit_length() <= MOST_BITS else str(value)
     if isinstance(value, float):

@@ -124,6 +124,7 @@ class LangChainVectorIndex:
         *,
         where: Callable[[str], Mapping[str, Any]] | None = None,
         drop: Callable[[VectorStore], None] | None = None,
+        dimension: int | None = None,
         failures: tuple[type[Exception], ...] = (Exception,),
     ) -> None:
         """Use a store.
@@ -134,6 +135,8 @@ class LangChainVectorIndex:
                 have it under `scope`; `{"filter": {"scope": name}}` when None, which suits Chroma and most others.
             drop: for one store per scope: how to delete it; its own `delete_collection` when None, where it has that,
                 else vector by vector.
+            dimension: length of a vector, learned from the first one when None. With it, erasing a scope also reaches
+                what an earlier process left in the store before this one has written to it.
             failures: what counts as the store refusing; clients raise errors of their own. Exact search then answers.
 
         Raises:
@@ -148,6 +151,7 @@ class LangChainVectorIndex:
         self._embeddings = embeddings
         self._where = where or (lambda name: {"filter": {"scope": name}})
         self._drop = drop
+        self._dimension = dimension
         self._failures = failures
         self._held: dict[Scope, _Held] = {}
         self._cosine: Callable[[float], float] | None = None
@@ -175,6 +179,7 @@ class LangChainVectorIndex:
             if held is None:
                 held = self._held[scope] = self._opened(scope, len(rows[0]))
             held.check_dimension(len(rows[0]))
+            self._dimension = self._dimension or held.dimension
             self._write(held, dict(zip(ids, rows, strict=True)))
 
     def search(self, scope: Scope, vector: FloatArray, k: int) -> list[tuple[str, float]]:
@@ -214,13 +219,15 @@ class LangChainVectorIndex:
             return len(held.ids) + len(held.blank) if held is not None else 0
 
     def drop(self, scope: Scope) -> None:
-        """Forget the scope; dropping an unknown scope is no error.
+        """Forget the scope, what an earlier process left of it included; dropping an unknown scope is no error.
 
         Raises:
             IndexFailedError: if the store refused.
         """
         with self._use("drop"):
             held = self._held.pop(scope, None)
+            if held is None and self._dimension is not None:
+                held = self._opened(scope, self._dimension)
             if held is not None:
                 self._clear(held)
 

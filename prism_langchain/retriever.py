@@ -100,12 +100,9 @@ class PrismRetriever(BaseRetriever):
             ValueError: if there is not one of the metadata and ids for each text.
             InvalidEventError: if a text cannot be stored, or its id is taken by another text.
         """
-        documents = [
-            Document(page_content=text, metadata=dict(metadata), id=named)
-            for text, metadata, named in zip(
-                texts, metadatas or [{}] * len(texts), ids or [None] * len(texts), strict=True
-            )
-        ]
+        named: Sequence[str | None] = ids or [None] * len(texts)
+        given = zip(texts, metadatas or [{} for _ in texts], named, strict=True)
+        documents = [Document(page_content=text, metadata=dict(of), id=name) for text, of, name in given]
         return cls.from_documents(documents, **fields)
 
     def add_documents(self, documents: Sequence[Document], ids: Sequence[str] | None = None) -> list[str]:

@@ -71,7 +71,7 @@ class Reranker:
             check_k(k)
         if budget is not None:
             check_budget(budget)
-        planned = parsed_query(query, (), None, None)
+        planned = parsed_query(query, {})
         planned = planned.model_copy(update={"facets": facets_of(planned.text)})
         if not passages:
             return []
