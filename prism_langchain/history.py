@@ -9,11 +9,13 @@ from typing import Any
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage, ToolMessage, message_to_dict, messages_from_dict
 
-from prism_core import Event, Kind, MemoryUnit, PrismMemory, Source, scope_of
+from prism_core import Event, Kind, MemoryUnit, Outcome, PrismMemory, Source, scope_of
 from prism_langchain.convert import as_json, events_of
 
 MESSAGE, REPLY = "langchain_message", "langchain_reply"
 """Where in a unit's metadata its message is kept, and the reply to its call. A reply joins the unit of its call."""
+
+NO_WORDS = "[no output]"
 
 
 class PrismChatMessageHistory(BaseChatMessageHistory):
@@ -100,8 +102,15 @@ def _kept(units: Sequence[MemoryUnit]) -> Iterator[Mapping[str, Any]]:
 def _with_verbatim(message: BaseMessage, at: int, events: Sequence[Event]) -> list[Event]:
     if not events or not (events[0].text.strip() or isinstance(message, ToolMessage)):
         return []
-    first = events[0].model_copy(update={"metadata": {**events[0].metadata, **_verbatim(message, at)}})
+    first = events[0] if events[0].text.strip() else _wordless(events[0])
+    first = first.model_copy(update={"metadata": {**first.metadata, **_verbatim(message, at)}})
     return [first, *events[1:]]
+
+
+def _wordless(reply: Event) -> Event:
+    """An answer without words is an answer, and has to be storable where its call is not known."""
+    outcome = Outcome.SUCCESS if reply.outcome is Outcome.UNKNOWN else reply.outcome
+    return reply.model_copy(update={"observation": NO_WORDS, "outcome": outcome})
 
 
 def _mark(message: BaseMessage, at: int, session_id: str, task_id: str | None) -> Event:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from langchain_core.documents import Document
@@ -18,7 +19,7 @@ DOCUMENTS = [
 ]
 
 
-def by_words(**fields: object) -> PrismDocumentCompressor:
+def by_words(**fields: Any) -> PrismDocumentCompressor:
     return PrismDocumentCompressor(reranker=Reranker(None), **fields)
 
 
@@ -78,6 +79,7 @@ def test_times_in_the_metadata_order_versions(old: object, new: object) -> None:
 
 
 async def test_it_is_a_step_of_a_chain() -> None:
-    chain = RunnableLambda(lambda query: {"documents": DOCUMENTS, "query": query}) | by_words(k=1).as_runnable()
+    found: RunnableLambda[str, dict[str, Any]] = RunnableLambda(lambda query: {"documents": DOCUMENTS, "query": query})
+    chain = found | by_words(k=1).as_runnable()
     assert chain.invoke(QUESTION)[0].id == "b"
     assert (await chain.ainvoke(QUESTION))[0].id == "b"

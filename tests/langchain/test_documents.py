@@ -77,9 +77,10 @@ def test_a_document_without_text_is_refused(retriever: PrismRetriever) -> None:
 
 
 def test_ids_and_metadata_must_match_the_texts(memory: PrismMemory) -> None:
-    for given in ({"metadatas": [{}]}, {"ids": ["1"]}):
+    every: list[dict[str, Any]] = [{"metadatas": [{}]}, {"ids": ["1"]}]
+    for given in every:
         with pytest.raises(ValueError, match="shorter"):
-            PrismRetriever.from_texts(TEXTS, scope=ALICE, memory=memory, **given)  # type: ignore[arg-type]
+            PrismRetriever.from_texts(TEXTS, scope=ALICE, memory=memory, **given)
     retriever = PrismRetriever(memory=memory, scope=ALICE)
     with pytest.raises(ValueError, match="shorter"):
         retriever.add_documents([Document("one"), Document("two")], ids=["1"])
