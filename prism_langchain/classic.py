@@ -49,7 +49,7 @@ class PrismConversationMemory(BaseMemory):
     """
 
     memory: PrismMemory = Field(repr=False, exclude=True)
-    scope: Scope
+    scope: str | tuple[str, ...]
     session_id: str = Field(min_length=1)
     window: int = Field(default=6, ge=0)
     budget: int | None = 600

@@ -318,7 +318,7 @@ def test_steps_with_odd_arguments_and_results_are_kept(memory: PrismMemory) -> N
 def test_a_question_of_book_length_is_looked_up_by_its_end(memory: PrismMemory) -> None:
     memory.write(FACT, scope=ALICE)
     filled = conversation(memory).load_memory_variables({"input": "word " * 10_000 + QUESTION})
-    assert isinstance(filled["history"], str)
+    assert FACT in filled["history"]
 
 
 async def test_clearing_erases_the_session_only(memory: PrismMemory) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ from langchain_core.messages import (
     ToolMessage,
 )
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
-from langchain_core.runnables import RunnableLambda
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from prism_core import Kind, Outcome, PrismMemory, Source
@@ -43,8 +43,8 @@ CONVERSATION: list[BaseMessage] = [
         [{"type": "text", "text": "Like this?"}, {"type": "image_url", "image_url": {"url": "https://x.example/a.png"}}]
     ),
     AIMessage(""),
-    ChatMessage("A remark.", role="moderator"),
-    FunctionMessage("42", name="answer"),
+    ChatMessage(content="A remark.", role="moderator"),
+    FunctionMessage(content="42", name="answer"),
 ]
 
 
@@ -108,7 +108,7 @@ def test_a_reply_without_words_or_without_its_call_comes_back(history: PrismChat
 
 
 def test_a_streamed_message_is_stored_whole(history: PrismChatMessageHistory, memory: PrismMemory) -> None:
-    history.add_messages([AIMessageChunk("Half "), AIMessageChunk("done.", id="x")])
+    history.add_messages([AIMessageChunk(content="Half "), AIMessageChunk(content="done.", id="x")])
     assert [unit.observation for unit in memory.units(scope=ALICE)] == ["Half ", "done."]
     assert [message.text for message in history.messages] == ["Half ", "done."]
 
@@ -183,9 +183,9 @@ async def test_it_stands_behind_a_runnable_with_message_history(memory: PrismMem
 
 
 async def test_many_may_add_at_once(memory: PrismMemory) -> None:
-    add = RunnableLambda(
-        lambda text: PrismChatMessageHistory(memory, scope=ALICE, session_id="s").add_user_message(text)
-    )
-    await add.abatch([str(number) for number in range(20)])
+    def say(text: str) -> None:
+        PrismChatMessageHistory(memory, scope=ALICE, session_id="s").add_user_message(text)
+
+    await asyncio.gather(*(asyncio.to_thread(say, str(number)) for number in range(20)))
     said = PrismChatMessageHistory(memory, scope=ALICE, session_id="s").messages
     assert sorted(int(message.text) for message in said) == list(range(20))
