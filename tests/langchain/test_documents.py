@@ -113,7 +113,7 @@ def test_C21_any_number_of_documents_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["550e8400-e29b-41d4-a716-446655440000", "a-b", "/home/alice/x.txt", "alice@example.com"]
+    "name", ["550e8400-e29b-41d4-a716-446655440000", "a-b", "/srv/notes/x.txt", "alice@example.com"]
 )
 def test_C24_odd_characters_in_scopes_texts_and_questions_lose_nothing(name: str, memory: PrismMemory) -> None:
     retriever = PrismRetriever.from_texts([f"The token is kept in {name}."], scope=(name,), memory=memory, ids=[name])

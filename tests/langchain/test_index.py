@@ -16,7 +16,7 @@ from qdrant_client import QdrantClient, models
 
 from prism_core import PrismMemory
 from prism_core.errors import IndexFailedError, QueryError
-from prism_core.testing import VectorIndexContract, unit_vectors
+from prism_core.testing import HashedEmbedder, VectorIndexContract, unit_vectors
 from prism_core.testing.scripted import ALICE, BOB
 from prism_langchain import LangChainVectorIndex, UnitVectors
 
@@ -248,3 +248,23 @@ def test_C19_scores_that_tell_no_cosine_are_refused() -> None:
     index.upsert(ALICE, ["u1"], unit_vectors(1))
     with pytest.raises(IndexFailedError, match="tell no cosine"):
         index.search(ALICE, unit_vectors(1)[0], 1)
+
+
+@pytest.mark.parametrize("kind", ["chroma", "qdrant"])
+def test_erasing_reaches_what_an_earlier_process_left(
+    kind: str, chroma: Client, qdrant: QdrantClient, tmp_path: Path
+) -> None:
+    def index() -> LangChainVectorIndex:
+        if kind == "chroma":
+            return LangChainVectorIndex(chroma_store(chroma), dimension=64)
+        return LangChainVectorIndex(qdrant_store(qdrant), drop=drop_qdrant, dimension=64)
+
+    def left() -> int:
+        return len(chroma.list_collections() if kind == "chroma" else qdrant.get_collections().collections)
+
+    with PrismMemory.open(tmp_path / "memory", index=index(), embedder=HashedEmbedder(dimension=64)) as memory:
+        memory.write("The safe opens with 4711.", scope=ALICE)
+    assert left() == 1
+    with PrismMemory.open(tmp_path / "memory", index=index(), embedder=HashedEmbedder(dimension=64)) as memory:
+        memory.erase(scope=ALICE, whole_scope=True)
+    assert left() == 0
