@@ -1,9 +1,10 @@
 """Long-term memory for LLM agents: a temporal-causal graph, hybrid retrieval and Pareto ranking."""
 
 from prism_core.changes import FloatArray
-from prism_core.context import ContextBuilder, Packed
+from prism_core.context import ContextBuilder, Packed, without_recalled
 from prism_core.embed import CachedEmbedder, MiniLMEmbedder, MultilingualEmbedder
 from prism_core.errors import PrismError
+from prism_core.ingest import message_events
 from prism_core.memory import Passage, PrismMemory, Ranked, Reranker
 from prism_core.protocols import Clock, Embedder, IdFactory, Ledger, TokenCounter, VectorIndex
 from prism_core.results import (
@@ -40,6 +41,7 @@ from prism_core.types import (
     Scope,
     Source,
     Status,
+    scope_of,
 )
 from prism_core.vectors import normalised
 
@@ -96,5 +98,8 @@ __all__ = [
     "Status",
     "TokenCounter",
     "VectorIndex",
+    "message_events",
     "normalised",
+    "scope_of",
+    "without_recalled",
 ]

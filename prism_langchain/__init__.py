@@ -12,12 +12,40 @@ from typing import TYPE_CHECKING, Any
 from prism_core.errors import MissingExtraError
 
 if TYPE_CHECKING:
+    from prism_langchain.classic import PrismConversationMemory
+    from prism_langchain.compressor import PrismDocumentCompressor
     from prism_langchain.convert import to_document
+    from prism_langchain.embedder import LangChainEmbedder
+    from prism_langchain.history import PrismChatMessageHistory
+    from prism_langchain.index import LangChainVectorIndex, UnitVectors
     from prism_langchain.retriever import PrismRetriever
 
-__all__ = ["PrismRetriever", "to_document"]
+__all__ = [
+    "LangChainEmbedder",
+    "LangChainVectorIndex",
+    "PrismChatMessageHistory",
+    "PrismConversationMemory",
+    "PrismDocumentCompressor",
+    "PrismRetriever",
+    "UnitVectors",
+    "to_document",
+]
 
-_HOMES = {"PrismRetriever": "prism_langchain.retriever", "to_document": "prism_langchain.convert"}
+_HOMES = {
+    "LangChainEmbedder": "prism_langchain.embedder",
+    "LangChainVectorIndex": "prism_langchain.index",
+    "PrismChatMessageHistory": "prism_langchain.history",
+    "PrismConversationMemory": "prism_langchain.classic",
+    "PrismDocumentCompressor": "prism_langchain.compressor",
+    "PrismRetriever": "prism_langchain.retriever",
+    "UnitVectors": "prism_langchain.index",
+    "to_document": "prism_langchain.convert",
+}
+_EXTRAS = {
+    "langchain_core": ("langchain", "langchain-core"),
+    "langchain_classic": ("classic", "langchain-classic"),
+}
+"""The extra that brings each package, with the package's name on PyPI."""
 
 
 def __getattr__(name: str) -> Any:
@@ -26,9 +54,10 @@ def __getattr__(name: str) -> Any:
     try:
         home = import_module(_HOMES[name])
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "langchain_core":
+        missing = _EXTRAS.get((error.name or "").partition(".")[0])
+        if missing is None:
             raise
-        raise MissingExtraError("langchain", "langchain-core") from error
+        raise MissingExtraError(*missing) from error
     return getattr(home, name)
 
 

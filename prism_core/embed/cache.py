@@ -10,7 +10,7 @@ import numpy as np
 
 from prism_core.changes import FloatArray
 from prism_core.errors import EmbeddingError, ModelFileError
-from prism_core.protocols import Embedder, SelectiveEmbedder
+from prism_core.protocols import Embedder, understands
 from prism_core.vectors import normalised
 
 
@@ -44,7 +44,7 @@ class CachedEmbedder:
 
     def understands(self, text: str) -> bool:
         """What the embedder wrapped says of it; True where it does not say."""
-        return self.inner.understands(text) if isinstance(self.inner, SelectiveEmbedder) else True
+        return understands(self.inner, text)
 
     def embed_query(self, text: str) -> FloatArray:
         """Embed a question; shape (dimension,), L2-normalised, read-only.

@@ -11,7 +11,7 @@ from prism_core.errors import EmbeddingError
 from prism_core.memory.arguments import parsed_query
 from prism_core.memory.pool import Passage, Pool, Ranked, first_of_same
 from prism_core.memory.selection import check_budget, check_k
-from prism_core.protocols import Embedder, SelectiveEmbedder, TokenCounter
+from prism_core.protocols import Embedder, TokenCounter, understands
 from prism_core.query import facets_of
 from prism_core.retrieve.options import RankingOptions
 from prism_core.text import O200kCounter
@@ -88,7 +88,7 @@ class Reranker:
     def _vectors(self, question: str, texts: Sequence[str]) -> tuple[FloatArray | None, FloatArray | None, str]:
         """The question's vector, those of the passages, and why there are none."""
         embedder = self.embedder
-        if embedder is None or (isinstance(embedder, SelectiveEmbedder) and not embedder.understands(question)):
+        if embedder is None or not understands(embedder, question):
             return None, None, ""
         try:
             return embedder.embed_query(question), embedder.embed_documents(texts), ""

@@ -12,6 +12,7 @@ from prism_core.protocols.parts import (
     SelectiveEmbedder,
     TokenCounter,
     VectorIndex,
+    understands,
 )
 from prism_core.protocols.views import Columns, Planner, ScopeView, WriteView
 
@@ -31,4 +32,5 @@ __all__ = [
     "TokenCounter",
     "VectorIndex",
     "WriteView",
+    "understands",
 ]
