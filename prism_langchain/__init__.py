@@ -13,11 +13,50 @@ from prism_core.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from prism_langchain.convert import to_document
+    from prism_langchain.injection import with_memory
+    from prism_langchain.middleware import PrismMemoryMiddleware
+    from prism_langchain.nodes import prism_recall_node, prism_remember_node
+    from prism_langchain.places import scope_from_config, scope_from_context
+    from prism_langchain.problems import MemoryProblem
     from prism_langchain.retriever import PrismRetriever
+    from prism_langchain.runnables import prism_recall_runnable, prism_remember_runnable
+    from prism_langchain.tools import prism_tools
 
-__all__ = ["PrismRetriever", "to_document"]
+__all__ = [
+    "MemoryProblem",
+    "PrismMemoryMiddleware",
+    "PrismRetriever",
+    "prism_recall_node",
+    "prism_recall_runnable",
+    "prism_remember_node",
+    "prism_remember_runnable",
+    "prism_tools",
+    "scope_from_config",
+    "scope_from_context",
+    "to_document",
+    "with_memory",
+]
 
-_HOMES = {"PrismRetriever": "prism_langchain.retriever", "to_document": "prism_langchain.convert"}
+_HOMES = {
+    "MemoryProblem": "prism_langchain.problems",
+    "PrismMemoryMiddleware": "prism_langchain.middleware",
+    "PrismRetriever": "prism_langchain.retriever",
+    "prism_recall_node": "prism_langchain.nodes",
+    "prism_recall_runnable": "prism_langchain.runnables",
+    "prism_remember_node": "prism_langchain.nodes",
+    "prism_remember_runnable": "prism_langchain.runnables",
+    "prism_tools": "prism_langchain.tools",
+    "scope_from_config": "prism_langchain.places",
+    "scope_from_context": "prism_langchain.places",
+    "to_document": "prism_langchain.convert",
+    "with_memory": "prism_langchain.injection",
+}
+_EXTRAS = {
+    "langchain_core": ("langchain", "langchain-core"),
+    "langchain": ("agent", "langchain"),
+    "langgraph": ("agent", "langgraph"),
+}
+"""The extra that brings each package, with the package's name on PyPI."""
 
 
 def __getattr__(name: str) -> Any:
@@ -26,9 +65,10 @@ def __getattr__(name: str) -> Any:
     try:
         home = import_module(_HOMES[name])
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "langchain_core":
+        missing = _EXTRAS.get((error.name or "").partition(".")[0])
+        if missing is None:
             raise
-        raise MissingExtraError("langchain", "langchain-core") from error
+        raise MissingExtraError(*missing) from error
     return getattr(home, name)
 
 
