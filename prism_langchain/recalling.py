@@ -10,6 +10,7 @@ from threading import Lock
 from langchain_core.messages import BaseMessage
 
 from prism_core import Context, Kind, MemoryUnit, PrismMemory, Source, without_recalled
+from prism_core.errors import BudgetError
 from prism_langchain.messages import Keyed, digest, last_user
 from prism_langchain.places import Place
 from prism_langchain.problems import MemoryProblem, Watch
@@ -49,6 +50,8 @@ class TurnRecall:
     """
 
     def __init__(self, memory: PrismMemory, budget: int, watch: Watch, *, trusted_only: bool = False) -> None:
+        if type(budget) is not int or budget < 1:  # a bool is an int by type only
+            raise BudgetError(budget)
         self._memory = memory
         self._budget = budget
         self._watch = watch
