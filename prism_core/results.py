@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -321,8 +322,9 @@ class LogEntry:
     Attributes:
         seq: its number in the scope.
         recorded_at: when it was committed; aware UTC.
-        kind: `unit`, `update`, `link`, `key` or `vector`.
-        subject: id of the unit it concerns.
+        kind: `unit`, `update`, `link`, `key` or `vector`; `erase` says that units were erased, and `erased` stands
+            where an entry about one of them was.
+        subject: id of the unit it concerns; empty for the last two.
         before: the old values, for an update.
         after: the new values (update), the link (link), or what the unit started as (unit).
         reason: why.
@@ -335,6 +337,33 @@ class LogEntry:
     before: Mapping[str, JsonValue] = field(default_factory=dict)
     after: Mapping[str, JsonValue] = field(default_factory=dict)
     reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """What an erase removed.
+
+    Attributes:
+        unit_ids: ids of the units that are gone, in the order they were recorded.
+        events: accepted events that were dropped before they were processed.
+        epoch: the scope's epoch afterwards; whatever was derived in an older one is discarded. Unchanged where there
+            was nothing to erase.
+    """
+
+    unit_ids: tuple[str, ...]
+    events: int
+    epoch: int
+
+    def __len__(self) -> int:
+        return len(self.unit_ids)
+
+    def __bool__(self) -> bool:
+        return bool(self.unit_ids or self.events)
+
+    @property
+    def count(self) -> int:
+        """Number of units that are gone."""
+        return len(self.unit_ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,6 +406,11 @@ class Finding:
     detail: str
 
 
+def two_digits(value: float) -> str:
+    """A value that is compared with a bound, in two digits: cut rather than rounded, so that none below seems at it."""
+    return f"{math.floor(value * 100) / 100:.2f}"
+
+
 def _describe(candidate: Candidate) -> str:
     place = f"returned at place {candidate.rank + 1}" if candidate.rank is not None else "not returned"
     front = "below the floor" if candidate.front is None else f"front {candidate.front}"
@@ -384,7 +418,8 @@ def _describe(candidate: Candidate) -> str:
     return "\n".join(
         [
             f"{candidate.unit_id}: {place}, {front}, score {candidate.score:.3f}, "
-            f"chance {candidate.chance:.0%}, answerability {candidate.answerability:.2f}, {candidate.tokens} tokens",
+            f"chance {candidate.chance:.0%}, answerability {two_digits(candidate.answerability)}, "
+            f"{candidate.tokens} tokens",
             "  objectives: " + ", ".join(f"{name} {value:.2f}" for name, value in candidate.objectives.items()),
             "  signals:    " + ", ".join(f"{name} {value:.2f}" for name, value in signals if value),
             f"  found by:   {', '.join(candidate.channels)}",

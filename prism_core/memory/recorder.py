@@ -5,13 +5,20 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from threading import Lock, RLock
 
 from prism_core.changes import AddLink, Change, FloatArray, PutVector
 from prism_core.encode.encoder import Encoded, Encoder, WriteContext
-from prism_core.errors import EmbeddingError, ScopeError, StaleReadError, WriteConflictError
+from prism_core.errors import (
+    EmbeddingError,
+    ScopeError,
+    StaleReadError,
+    UnknownReceiptError,
+    UnknownUnitError,
+    WriteConflictError,
+)
 from prism_core.protocols import Clock, Delta, Embedder, InboxItem, Ledger
 from prism_core.results import Position, Receipt, ReceiptStatus
 from prism_core.storage.staged import StagedView
@@ -20,8 +27,12 @@ from prism_core.storage.states import ScopeStates
 from prism_core.types import Event, MemoryUnit, Scope
 
 MAX_ATTEMPTS = 64
+POLITE_ATTEMPTS = 3
+"""A long write that others overtook this often keeps them out while it is made."""
 STRIPES = 64
 PENDING_BATCH = 64
+LEASED = 256
+LEASE_SECONDS = 60.0
 RETRY_SECONDS = 30.0
 RESOLUTION = timedelta(microseconds=1)
 
@@ -56,6 +67,27 @@ class _Written:
         return Delta(self.units(), links, list(vectors.items()), position)
 
 
+@dataclass(slots=True)
+class _Draft:
+    """Events on their way into a scope, and what is kept of them between attempts.
+
+    Attributes:
+        scope: where they belong.
+        events: in the order they happened.
+        receipt_ids: one per event.
+        from_inbox: whether they were accepted before: embedded later, and dropped if they are in the inbox no longer.
+        vectors: by text.
+        failure: why texts have none; empty while nothing failed.
+    """
+
+    scope: Scope
+    events: Sequence[Event]
+    receipt_ids: Sequence[str]
+    from_inbox: bool
+    vectors: dict[str, FloatArray] = field(default_factory=dict)
+    failure: str = ""
+
+
 class Recorder:
     """Records events in scopes.
 
@@ -81,7 +113,12 @@ class Recorder:
         return self._locks[hash(scope) % STRIPES]
 
     def record(
-        self, scope: Scope, events: Sequence[Event], receipt_ids: Sequence[str], *, embed: bool = True
+        self,
+        scope: Scope,
+        events: Sequence[Event],
+        receipt_ids: Sequence[str],
+        *,
+        from_inbox: bool = False,
     ) -> list[Receipt]:
         """Store events in one transaction; one receipt per event, in order.
 
@@ -89,47 +126,48 @@ class Recorder:
             scope: where they belong.
             events: in the order they happened.
             receipt_ids: one per event.
-            embed: whether to embed now; otherwise the units are left pending.
+            from_inbox: whether they were accepted before; they have to be in the inbox still when they are stored, and
+                are left waiting to be embedded.
 
         Raises:
             WriteConflictError: if other processes kept changing the scope; nothing was stored.
             LedgerError: if the database refused; nothing was stored.
+            UnknownReceiptError: if one of them is in the inbox no longer; nothing was stored.
         """
+        draft = _Draft(scope, events, receipt_ids, from_inbox)
         with self.lock(scope):
-            vectors: dict[str, FloatArray] = {}
-            failure = ""
             for attempt in range(MAX_ATTEMPTS):
-                state = self._states.get(scope)
-                written, based_on = self._encode(scope, state, events, receipt_ids)
-                missing = [text for text in written.texts if text not in vectors]
-                if embed and missing and self._embedder is not None and not failure:
-                    fresh, failure = self._embed(missing)
-                    vectors |= fresh
-                written = self._completed(written, vectors, failure)
                 try:
-                    position = self._ledger.commit(
-                        scope, written.changes, based_on=based_on, recorded_at=self._clock(), receipts=written.receipts
-                    )
+                    return self._commit(draft, alone=attempt >= POLITE_ATTEMPTS)
                 except StaleReadError:
-                    _back_off(attempt)
-                    continue
-                with state.lock:
-                    if state.position == based_on:
-                        state.apply(written.delta(position))
-                return written.receipts
+                    back_off(attempt)
         raise WriteConflictError(MAX_ATTEMPTS)
+
+    def drain(self, scope: Scope) -> list[Receipt]:
+        """Process what waits in a scope's inbox; it is embedded later."""
+        receipts: list[Receipt] = []
+        while True:
+            owner = self._encoder.new_id()
+            items = self._ledger.lease(scope, owner=owner, now=self._clock(), seconds=LEASE_SECONDS, limit=LEASED)
+            if not items:
+                return receipts
+            receipts += self.record_items(scope, items)
 
     def record_items(self, scope: Scope, items: Sequence[InboxItem]) -> list[Receipt]:
         """Process accepted events; one that cannot be stored is rejected in its receipt and holds up no other."""
-        try:
-            return self.record(scope, [item.event for item in items], [item.receipt_id for item in items], embed=False)
-        except (ValueError, ScopeError) as error:
-            if len(items) > 1:
-                return [receipt for item in items for receipt in self.record_items(scope, [item])]
-            refused = Receipt(items[0].receipt_id, ReceiptStatus.REJECTED, reason=str(error))
-            head = self._ledger.head(scope)
-            self._ledger.commit(scope, [], based_on=head, recorded_at=self._clock(), receipts=[refused])
-            return [refused]
+        with self.lock(scope):
+            try:
+                events, receipt_ids = [item.event for item in items], [item.receipt_id for item in items]
+                return self.record(scope, events, receipt_ids, from_inbox=True)
+            except UnknownReceiptError:
+                # Erased meanwhile, or processed by whoever held the lease before.
+                left = {item.receipt_id for item in self._ledger.unprocessed(scope, receipt_ids)}
+                items = [item for item in items if item.receipt_id in left]
+                return self.record_items(scope, items) if items else []
+            except (ValueError, ScopeError) as error:
+                if len(items) > 1:
+                    return [receipt for item in items for receipt in self.record_items(scope, [item])]
+                return [self._refuse(scope, items[0], str(error))]
 
     def embed_pending(self, scope: Scope, *, limit: int | None = None) -> int:
         """Embed units that wait for it; answers how many were embedded.
@@ -140,23 +178,19 @@ class Recorder:
         """
         if self._embedder is None or self._resting():
             return 0
-        done = 0
+        done = overtaken = 0
         with self.lock(scope):
             while limit is None or done < limit:
-                state = self._states.get(scope)
-                with state.lock:
-                    state.catch_up()
-                    based_on = state.position
-                    ids = list(state.vectors.pending)[:PENDING_BATCH]
-                if not ids:
+                try:
+                    embedded = self._embed_some(scope, self._states.get(scope), alone=overtaken >= POLITE_ATTEMPTS)
+                except StaleReadError:
+                    back_off(overtaken)
+                    overtaken += 1
+                    continue
+                if not embedded:
                     break
-                units = self._ledger.units(scope, ids)
-                vectors, failure = self._embed([unit.text for unit in units])
-                if failure:
-                    break
-                changes = [PutVector(unit.id, self._embedder.id, vectors[unit.text]) for unit in units]
-                if self._commit_vectors(scope, state, changes, based_on):
-                    done += len(units)
+                done += embedded
+                overtaken = 0
         return done
 
     def mark_pending(self, scope: Scope) -> None:
@@ -169,22 +203,111 @@ class Recorder:
                     state.catch_up()
                     changes = [PutVector(unit_id, embedder_id, None) for unit_id in state.ids]
                     based_on = state.position
-                if self._commit_vectors(scope, state, changes, based_on):
-                    return
-                _back_off(attempt)
+                try:
+                    position = self._ledger.commit(scope, changes, based_on=based_on, recorded_at=self._clock())
+                except StaleReadError:
+                    back_off(attempt)
+                    continue
+                _take_vectors(state, changes, based_on, position)
+                return
         raise WriteConflictError(MAX_ATTEMPTS)
 
-    def _commit_vectors(
-        self, scope: Scope, state: ScopeState, changes: Sequence[PutVector], based_on: Position
-    ) -> bool:
-        try:
-            position = self._ledger.commit(scope, changes, based_on=based_on, recorded_at=self._clock())
-        except StaleReadError:
-            return False
+    def _refuse(self, scope: Scope, item: InboxItem, reason: str) -> Receipt:
+        refused = Receipt(item.receipt_id, ReceiptStatus.REJECTED, reason=reason)
+        for attempt in range(MAX_ATTEMPTS):
+            head = self._ledger.head(scope)
+            try:
+                self._ledger.commit(scope, [], based_on=head, recorded_at=self._clock(), receipts=[refused])
+            except StaleReadError:
+                back_off(attempt)
+                continue
+            return refused
+        raise WriteConflictError(MAX_ATTEMPTS)
+
+    def _check_waiting(self, scope: Scope, receipt_ids: Sequence[str]) -> None:
+        left = {item.receipt_id for item in self._ledger.unprocessed(scope, receipt_ids)}
+        for receipt_id in receipt_ids:
+            if receipt_id not in left:
+                raise UnknownReceiptError(receipt_id, scope)
+
+    def _commit(self, draft: _Draft, *, alone: bool) -> list[Receipt]:
+        """Encode and commit; with everybody else kept out from before the encoding when `alone`.
+
+        Raises:
+            StaleReadError: if the scope was changed in between.
+        """
+        state = self._states.get(draft.scope)
+        now = self._clock()
+        if alone:
+            with state.lock:
+                state.catch_up()
+                based_on = state.position
+            with self._ledger.exclusive(draft.scope, based_on=based_on, recorded_at=now) as apply:
+                written, _ = self._written(draft, state)
+                position = apply(written.changes, written.receipts)
+        else:
+            written, based_on = self._written(draft, state)
+            position = self._ledger.commit(
+                draft.scope, written.changes, based_on=based_on, recorded_at=now, receipts=written.receipts
+            )
         with state.lock:
             if state.position == based_on:
-                state.apply(Delta([], [], [(change.unit_id, change.vector) for change in changes], position))
-        return True
+                state.apply(written.delta(position))
+        return written.receipts
+
+    def _written(self, draft: _Draft, state: ScopeState) -> tuple[_Written, Position]:
+        """What the events come to, with their vectors, and the state of the scope this was derived from."""
+        try:
+            written, based_on = self._encode(draft.scope, state, draft.events, draft.receipt_ids)
+        except UnknownUnitError:
+            self._check_epoch(draft.scope, state)
+            raise
+        if draft.from_inbox:
+            # Read after the position: what is erased from the inbox later moves the epoch on.
+            self._check_waiting(draft.scope, draft.receipt_ids)
+        missing = [text for text in written.texts if text not in draft.vectors]
+        if not draft.from_inbox and missing and self._embedder is not None and not draft.failure:
+            fresh, draft.failure = self._embed(missing)
+            draft.vectors |= fresh
+        return self._completed(written, draft.vectors, draft.failure), based_on
+
+    def _embed_some(self, scope: Scope, state: ScopeState, *, alone: bool) -> int:
+        """Embed a batch of pending units and commit the vectors; how many, none where nothing waits or it failed.
+
+        Raises:
+            StaleReadError: if the scope was changed in between.
+        """
+        with state.lock:
+            state.catch_up()
+            based_on = state.position
+        if alone:
+            # The texts were embedded in the attempts before, and the embedder has kept them.
+            with self._ledger.exclusive(scope, based_on=based_on, recorded_at=self._clock()) as apply:
+                changes = self._embedded(scope, state)
+                position = apply(changes)
+        else:
+            changes = self._embedded(scope, state)
+            position = self._ledger.commit(scope, changes, based_on=based_on, recorded_at=self._clock())
+        _take_vectors(state, changes, based_on, position)
+        return len(changes)
+
+    def _embedded(self, scope: Scope, state: ScopeState) -> list[PutVector]:
+        assert self._embedder is not None
+        with state.lock:
+            ids = list(state.vectors.pending)[:PENDING_BATCH]
+        try:
+            units = self._ledger.units(scope, ids)
+        except UnknownUnitError:
+            self._check_epoch(scope, state)
+            raise
+        vectors, failure = self._embed([unit.text for unit in units]) if units else ({}, "")
+        return [] if failure else [PutVector(unit.id, self._embedder.id, vectors[unit.text]) for unit in units]
+
+    def _check_epoch(self, scope: Scope, state: ScopeState) -> None:
+        """Raise StaleReadError if something was erased since the scope was read."""
+        head = self._ledger.head(scope)
+        if head.epoch != state.position.epoch:
+            raise StaleReadError(state.position.seq, head.seq)
 
     def _encode(
         self,
@@ -243,6 +366,13 @@ def _degraded(item: Encoded, failure: str) -> Encoded:
     return replace(item, receipt=replace(item.receipt, status=ReceiptStatus.DEGRADED, reason=reason))
 
 
-def _back_off(attempt: int) -> None:
+def _take_vectors(state: ScopeState, changes: Sequence[PutVector], based_on: Position, position: Position) -> None:
+    with state.lock:
+        if state.position == based_on:
+            state.apply(Delta([], [], [(change.unit_id, change.vector) for change in changes], position))
+
+
+def back_off(attempt: int) -> None:
+    """Wait a little before another attempt."""
     # Writers that met once would otherwise meet again.
     time.sleep(random.uniform(0, 0.001 * min(attempt + 1, 20)))
