@@ -94,7 +94,17 @@ class Keyed:
     @property
     def visible(self) -> frozenset[str]:
         """Keys of the units that say what these messages say."""
-        return frozenset({*(key for key in self.keys if key is not None), *self.calls.values()})
+        calls, known = self.calls, {key for key in self.keys if key is not None}
+        made = {
+            call["id"]: call
+            for message in self.messages
+            if isinstance(message, AIMessage)
+            for call in message.tool_calls
+        }
+        for message in self.messages:
+            if isinstance(message, ToolMessage) and message.tool_call_id in calls:
+                known.add(again_key(calls[message.tool_call_id], made[message.tool_call_id], message))
+        return frozenset({*known, *calls.values()})
 
     @property
     def answered(self) -> frozenset[str]:
@@ -143,7 +153,13 @@ def events_of(message: BaseMessage, key: str | None, place: Place, *, delegated:
 
 
 def call_events(
-    message: AIMessage, key: str | None, call: ToolCall, reply: ToolMessage | None, place: Place
+    message: AIMessage,
+    key: str | None,
+    call: ToolCall,
+    reply: ToolMessage | None,
+    place: Place,
+    *,
+    again: bool = False,
 ) -> list[Event]:
     """The events of one call as it was made, and of its reply; none for the memory's own tools.
 
@@ -153,6 +169,7 @@ def call_events(
         call: the call as it was made, which a person or another middleware may have changed.
         reply: what came back; None where nothing did.
         place: where it belongs.
+        again: whether the call was made before and ended otherwise then.
 
     Raises:
         DatasetError: if a message has a form that cannot be read.
@@ -166,6 +183,8 @@ def call_events(
     content = message.content if number == 0 else ""
     made = message.model_copy(update={"tool_calls": [call], "content": content})
     named = None if key is None else call_key(key, number)
+    if named is not None and again:
+        named = again_key(named, call, reply)
     events = events_of(made, named, place)
     return events if reply is None else events + events_of(reply, named and reply_key(named), place)
 
@@ -178,6 +197,17 @@ def call_key(key: str, number: int) -> str:
 def reply_key(key: str) -> str:
     """The key of the reply to a call."""
     return f"{key}:reply"
+
+
+def again_key(key: str, call: ToolCall, reply: ToolMessage | None) -> str:
+    """The key of a call that was made before and ended otherwise then."""
+    ended = "" if reply is None else reply.text
+    return renamed(key, f"{call['args']}\n{ended}")
+
+
+def renamed(key: str, told_by: str) -> str:
+    """A key of its own for what came under a key that other words have: told by its words."""
+    return f"{key}~{digest(told_by)}"
 
 
 def digest(text: str) -> str:

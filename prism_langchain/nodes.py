@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
@@ -15,7 +15,13 @@ from prism_langchain.problems import MemoryProblem, Watch
 from prism_langchain.recalling import TurnRecall
 from prism_langchain.recording import BeforeWrite, MessageRecorder
 
-Node = Callable[[Any, Runtime[Any]], dict[str, Any]]
+
+class Node(Protocol):
+    """A node of a graph, as LangGraph calls it: sync and async graphs both do."""
+
+    def __call__(self, state: Any, *, runtime: Runtime[Any]) -> dict[str, Any]:
+        """Answer what changes in the state."""
+        ...
 
 
 def prism_recall_node(
@@ -54,7 +60,7 @@ def prism_recall_node(
     """
     places, recall = Places(scope, session_id), TurnRecall(memory, budget, Watch(on_error))
 
-    def recall_memory(state: Any, runtime: Runtime[Any]) -> dict[str, Any]:
+    def recall_memory(state: Any, *, runtime: Runtime[Any]) -> dict[str, Any]:
         return {key: recall.block(_messages(state), places.of(runtime))}
 
     return recall_memory
@@ -88,7 +94,7 @@ def prism_remember_node(
     places = Places(scope, session_id, task_id)
     recorder = MessageRecorder(memory, Watch(on_error), before_write)
 
-    def remember(state: Any, runtime: Runtime[Any]) -> dict[str, Any]:
+    def remember(state: Any, *, runtime: Runtime[Any]) -> dict[str, Any]:
         place, messages = places.of(runtime), _messages(state)
         turn = Keyed.of(messages, place).since(turn_start(messages))
         store = recorder.record_said if messages and is_user(messages[-1]) else recorder.record

@@ -9,7 +9,7 @@ from threading import Lock
 
 from langchain_core.messages import BaseMessage
 
-from prism_core import Context, Kind, MemoryUnit, PrismMemory, Source, without_recalled
+from prism_core import Context, Except, Kind, MemoryUnit, PrismMemory, Source, without_recalled
 from prism_core.errors import BudgetError
 from prism_langchain.messages import Keyed, digest, last_user
 from prism_langchain.places import Place
@@ -119,11 +119,12 @@ def unseen(keyed: Keyed, *, trusted_only: bool = False) -> Callable[[MemoryUnit]
         trusted_only: whether to leave out what tools and external sources said; a step quotes its tool.
     """
     visible = keyed.visible
+    if not trusted_only:
+        return Except(visible)
 
     def wanted(unit: MemoryUnit) -> bool:
-        if trusted_only and (unit.source in UNTRUSTED or unit.kind is Kind.STEP):
-            return False
-        return _key(unit) not in visible
+        trusted = unit.source not in UNTRUSTED and unit.kind is not Kind.STEP
+        return trusted and unit.idempotency_key not in visible
 
     return wanted
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from langchain_core.messages import AIMessage, ToolCall, ToolMessage
 
 from prism_core import Event, PrismMemory, Receipt, ReceiptStatus
-from prism_langchain.messages import Keyed, call_events, digest
+from prism_langchain.messages import Keyed, call_events, renamed
 from prism_langchain.places import Place
 from prism_langchain.problems import MemoryProblem, Watch
 
@@ -54,7 +54,7 @@ class MessageRecorder:
         with self.watch.over("record", place.scope):
             written = self._write(messages.events(place, delegated=delegated), place)
             refused = [event for event, receipt in written if _refused((event, receipt))]
-            again = self._write([_renamed(event, event.text) for event in refused], place)
+            again = self._write([_renamed(event) for event in refused], place)
             self._report([pair for pair in written if not _refused(pair)] + again, place)
 
     def record_call(
@@ -72,11 +72,9 @@ class MessageRecorder:
             place: where it belongs.
         """
         with self.watch.over("record", place.scope):
-            events = call_events(message, key, call, reply, place)
-            written = self._write(events, place)
+            written = self._write(call_events(message, key, call, reply, place), place)
             if any(map(_refused, written)):
-                ended = "" if reply is None else reply.text
-                written = self._write([_renamed(event, f"{call['args']}\n{ended}") for event in events], place)
+                written = self._write(call_events(message, key, call, reply, place, again=True), place)
             self._report(written, place)
 
     def _write(self, events: Sequence[Event], place: Place) -> Written:
@@ -108,5 +106,5 @@ def _refused(pair: tuple[Event, Receipt]) -> bool:
     return receipt.status is ReceiptStatus.REJECTED and event.idempotency_key is not None
 
 
-def _renamed(event: Event, told_by: str) -> Event:
-    return event.model_copy(update={"idempotency_key": f"{event.idempotency_key}~{digest(told_by)}"})
+def _renamed(event: Event) -> Event:
+    return event.model_copy(update={"idempotency_key": renamed(event.idempotency_key or "", event.text)})

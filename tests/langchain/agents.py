@@ -39,7 +39,7 @@ def on(thread: str) -> RunnableConfig:
     return {"configurable": {"thread_id": thread}}
 
 
-def says(text: str) -> dict[str, Any]:
+def says(text: str) -> Any:
     """The input of a run in which the user says something."""
     return {"messages": [HumanMessage(text)]}
 

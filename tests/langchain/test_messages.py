@@ -100,7 +100,7 @@ def test_a5_blocks_of_memories_are_no_news() -> None:
 
 
 def test_chunks_are_messages() -> None:
-    [event] = events([AIMessageChunk("Yes.", id="a")])
+    [event] = events([AIMessageChunk(content="Yes.", id="a")])
     assert (event.observation, event.kind) == ("Yes.", Kind.MESSAGE)
 
 

@@ -282,7 +282,7 @@ def test_nothing_is_stored_twice_on_a_thread(memory: PrismMemory) -> None:
 
 def test_history_handed_in_is_not_stored(memory: PrismMemory) -> None:
     agent = Agent(memory, answers("red"))
-    history = [HumanMessage("Hello"), AIMessage("Hi"), HumanMessage("And now?")]
+    history: list[Any] = [HumanMessage("Hello"), AIMessage("Hi"), HumanMessage("And now?")]
     create_agent(agent.model, middleware=[PrismMemoryMiddleware(memory, scope=ALICE)]).invoke({"messages": history})
     assert texts(memory) == ["user: And now?", "assistant: red"]
 
@@ -548,7 +548,7 @@ def test_an_agent_in_a_tool_has_the_scope_of_the_run_or_its_own(memory: PrismMem
     @tool
     def research(task: str) -> str:
         """Asks the researcher."""
-        return inner.invoke(says(task))["messages"][-1].text
+        return str(inner.invoke(says(task))["messages"][-1].text)
 
     outer = Agent(memory, calls_once("research", task="Find out where it is made."), (research,))
     outer.made(scope=scope_from_context("user_id", prefix=["acme"])).invoke(

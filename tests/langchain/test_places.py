@@ -63,7 +63,8 @@ def test_a_scope_of_no_field_is_refused() -> None:
 
 def test_the_scope_of_a_runnable_is_read_from_its_config() -> None:
     assert scope_from_config("user_id")({"configurable": {"user_id": "alice"}}) == ("alice",)
-    for config in (None, {}, {"configurable": {}}):
+    empty: list[Any] = [None, {}, {"configurable": {}}]
+    for config in empty:
         with pytest.raises(ScopeError, match="configurable"):
             scope_from_config("user_id")(config)
 

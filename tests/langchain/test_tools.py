@@ -10,13 +10,14 @@ import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_tests.unit_tests import ToolsUnitTests
 
 from prism_core import Event, Kind, PrismMemory, Source
 from prism_core.errors import ScopeError
 from prism_langchain import MemoryProblem, PrismMemoryMiddleware, prism_tools, scope_from_context
 from prism_langchain.tools import UNAVAILABLE, ToolName
-from tests.langchain.agents import ALICE, BOB, User, calls_once, know, plain_memory, says, texts
+from tests.langchain.agents import ALICE, BOB, User, calls_once, know, on, plain_memory, says, texts
 from tests.langchain.scripted import ScriptedChatModel
 
 BLUE = "The client wants the blue variant."
@@ -51,7 +52,10 @@ def test_forgetting_is_given_only_when_named(memory: PrismMemory) -> None:
 
 
 def test_the_model_sees_arguments_and_never_the_scope(memory: PrismMemory) -> None:
-    schemas = {name: tool.tool_call_schema.model_json_schema()["properties"] for name, tool in tools(memory).items()}
+    schemas = {
+        name: convert_to_openai_tool(tool)["function"]["parameters"]["properties"]
+        for name, tool in tools(memory).items()
+    }
     assert {name: list(arguments) for name, arguments in schemas.items()} == {
         "recall_memory": ["query"],
         "save_memory": ["text"],
@@ -140,7 +144,7 @@ def test_in_an_agent_the_scope_comes_from_the_runtime(memory: PrismMemory) -> No
     know(memory, BLUE)
     model = ScriptedChatModel(responder=calls_once("recall_memory", query="Which variant does the client want?"))
     own = prism_tools(memory, scope=scope_from_context("user_id", prefix=["acme"]))
-    agent = create_agent(model, own, context_schema=User)
+    agent: Any = create_agent(model, own, context_schema=User)
     assert BLUE in agent.invoke(says("Which?"), context=User("alice"))["messages"][-1].text
     assert BLUE not in agent.invoke(says("Which?"), context=User("bob"))["messages"][-1].text
     answered = asyncio.run(agent.ainvoke(says("Which?"), context=User("alice")))
@@ -150,9 +154,9 @@ def test_in_an_agent_the_scope_comes_from_the_runtime(memory: PrismMemory) -> No
 def test_what_the_model_sees_anyway_is_not_recalled_by_the_tool(memory: PrismMemory) -> None:
     model = ScriptedChatModel(responder=calls_once("recall_memory", query="Which variant does the client want?"))
     agent = create_agent(model, middleware=[PrismMemoryMiddleware(memory, scope=ALICE, own_tools=["recall_memory"])])
-    result = agent.invoke(says(BLUE), {"configurable": {"thread_id": "t1"}})
+    result = agent.invoke(says(BLUE), on("t1"))
     assert result["messages"][2].text == "Nothing that matters is remembered."
-    result = agent.invoke(says("Which?"), {"configurable": {"thread_id": "t2"}})
+    result = agent.invoke(says("Which?"), on("t2"))
     assert BLUE in result["messages"][2].text
 
 
