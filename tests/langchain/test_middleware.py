@@ -105,7 +105,7 @@ class Agent:
 # -- recall --------------------------------------------------------------------------------------------------------
 
 
-def test_the_block_ends_the_users_message_and_stays_out_of_the_thread(memory: PrismMemory) -> None:
+def test_a34_the_block_ends_the_users_message_and_stays_out_of_the_thread(memory: PrismMemory) -> None:
     know(memory, BLUE)
     agent = Agent(memory, answers("blue"))
     result = agent.made().invoke(says("Which variant does the client want?"), on("t1"))
