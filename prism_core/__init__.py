@@ -29,6 +29,7 @@ from prism_core.text import O200kCounter
 from prism_core.types import (
     Attachment,
     Event,
+    Except,
     Facet,
     Fact,
     IntentQuery,
@@ -60,6 +61,7 @@ __all__ = [
     "Embedder",
     "Erasure",
     "Event",
+    "Except",
     "Facet",
     "Fact",
     "Finding",

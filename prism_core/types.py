@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Any, Self, TypeVar
@@ -354,6 +355,23 @@ class Link(_Model):
     relation: Relation
     confidence: Share = 1.0
     reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Except:
+    """Every unit but those stored under these idempotency keys: a condition for `PrismMemory.search` and `units`.
+
+    Only the named units are looked up, where a function would be asked about every unit of the scope.
+
+    Attributes:
+        keys: idempotency keys; unknown ones are ignored.
+    """
+
+    keys: frozenset[str]
+
+    def __call__(self, unit: MemoryUnit) -> bool:
+        """Whether the unit is none of them."""
+        return unit.idempotency_key not in self.keys
 
 
 class IntentQuery(_Model):

@@ -18,34 +18,65 @@ if TYPE_CHECKING:
     from prism_langchain.embedder import LangChainEmbedder
     from prism_langchain.history import PrismChatMessageHistory
     from prism_langchain.index import LangChainVectorIndex, UnitVectors
+    from prism_langchain.injection import with_memory
+    from prism_langchain.middleware import PrismMemoryMiddleware
+    from prism_langchain.nodes import prism_recall_node, prism_remember_node
+    from prism_langchain.places import scope_from_config, scope_from_context
+    from prism_langchain.problems import MemoryProblem
     from prism_langchain.retriever import PrismRetriever
+    from prism_langchain.runnables import prism_recall_runnable, prism_remember_runnable
+    from prism_langchain.tools import prism_tools
 
 __all__ = [
     "LangChainEmbedder",
     "LangChainVectorIndex",
+    "MemoryProblem",
     "PrismChatMessageHistory",
     "PrismConversationMemory",
     "PrismDocumentCompressor",
+    "PrismMemoryMiddleware",
     "PrismRetriever",
     "UnitVectors",
+    "prism_recall_node",
+    "prism_recall_runnable",
+    "prism_remember_node",
+    "prism_remember_runnable",
+    "prism_tools",
+    "scope_from_config",
+    "scope_from_context",
     "to_document",
+    "with_memory",
 ]
 
 _HOMES = {
     "LangChainEmbedder": "prism_langchain.embedder",
     "LangChainVectorIndex": "prism_langchain.index",
+    "MemoryProblem": "prism_langchain.problems",
     "PrismChatMessageHistory": "prism_langchain.history",
     "PrismConversationMemory": "prism_langchain.classic",
     "PrismDocumentCompressor": "prism_langchain.compressor",
+    "PrismMemoryMiddleware": "prism_langchain.middleware",
     "PrismRetriever": "prism_langchain.retriever",
     "UnitVectors": "prism_langchain.index",
+    "prism_recall_node": "prism_langchain.nodes",
+    "prism_recall_runnable": "prism_langchain.runnables",
+    "prism_remember_node": "prism_langchain.nodes",
+    "prism_remember_runnable": "prism_langchain.runnables",
+    "prism_tools": "prism_langchain.tools",
+    "scope_from_config": "prism_langchain.places",
+    "scope_from_context": "prism_langchain.places",
     "to_document": "prism_langchain.convert",
+    "with_memory": "prism_langchain.injection",
 }
 _EXTRAS = {
     "langchain_core": ("langchain", "langchain-core"),
     "langchain_classic": ("classic", "langchain-classic"),
+    "langchain": ("agent", "langchain"),
+    "langgraph": ("agent", "langgraph"),
 }
 """The extra that brings each package, with the package's name on PyPI."""
+_STORE_EXTRA = ("langchain", "langgraph-checkpoint")
+"""LangGraph's stores come in a smaller package than its agents, under the same name."""
 
 
 def __getattr__(name: str) -> Any:
@@ -54,7 +85,8 @@ def __getattr__(name: str) -> Any:
     try:
         home = import_module(_HOMES[name])
     except ModuleNotFoundError as error:
-        missing = _EXTRAS.get((error.name or "").partition(".")[0])
+        package = (error.name or "").partition(".")[0]
+        missing = _STORE_EXTRA if name == "PrismStore" and package == "langgraph" else _EXTRAS.get(package)
         if missing is None:
             raise
         raise MissingExtraError(*missing) from error

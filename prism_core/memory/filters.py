@@ -12,7 +12,7 @@ from prism_core.errors import QueryError
 from prism_core.memory.arguments import Where
 from prism_core.retrieve.recall import admitted
 from prism_core.storage.state import ScopeState
-from prism_core.types import IntentQuery, MemoryUnit
+from prism_core.types import Except, IntentQuery, MemoryUnit
 
 CHUNK = 512
 """Units read at once while a function is asked about each."""
@@ -21,7 +21,7 @@ CHUNK = 512
 def eligible(where: Where | None, query: IntentQuery, state: ScopeState) -> NDArray[np.bool_] | None:
     """The rows that may answer, shape (n,); None without a condition.
 
-    Metadata is looked up in an index. A function is asked only about units that the query's own limits admit.
+    Metadata and keys are looked up in an index. A function is asked only about units that the query's own limits admit.
 
     Raises:
         QueryError: if the function failed.
@@ -31,6 +31,11 @@ def eligible(where: Where | None, query: IntentQuery, state: ScopeState) -> NDAr
     mask = np.zeros(len(state), dtype=np.bool_)
     if isinstance(where, Mapping):
         mask[state.holding(where)] = True
+        return mask
+    if isinstance(where, Except):
+        found_ids = [unit_id for key in where.keys if (unit_id := state.find_key(key)) is not None]
+        mask[:] = True
+        mask[state.rows(found_ids)] = False
         return mask
     within = admitted(query, state)
     rows = np.arange(len(state)) if within is None else np.flatnonzero(within)

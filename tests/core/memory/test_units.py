@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from prism_core import MemoryUnit, PrismMemory
+from prism_core import Event, Except, MemoryUnit, PrismMemory
 from prism_core.errors import DimensionMismatchError, QueryError
 from prism_core.testing import CountingIds, HashedEmbedder, ScriptedClock
 
@@ -210,3 +210,16 @@ class TestOwnVector:
         with pytest.raises(DimensionMismatchError) as caught:
             filled.search("flight", scope=SCOPE, vector=[1.0, 0.0])
         assert (caught.value.expected, caught.value.got) == (32, 2)
+
+
+def test_units_may_be_left_out_by_their_keys() -> None:
+    with PrismMemory.open(embedder=None) as memory:
+        memory.write_many(
+            [Event(observation=f"the blue variant, v{n}", idempotency_key=f"k{n}") for n in range(4)], scope=SCOPE
+        )
+        where = Except(frozenset({"k0", "k2", "never used"}))
+        assert [unit.idempotency_key for unit in memory.units(scope=SCOPE, where=where)] == ["k1", "k3"]
+        found = memory.search("blue variant", scope=SCOPE, k=4, where=where)
+        assert {unit.idempotency_key for unit in found.units} == {"k1", "k3"}
+        asked = memory.search("blue variant", scope=SCOPE, k=4, where=lambda unit: where(unit))
+        assert [hit.score for hit in asked] == [hit.score for hit in found]

@@ -1,0 +1,231 @@
+"""A conversation as the memory sees it: whose turn it is, which message is which event, what the model sees anyway."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    BaseMessageChunk,
+    HumanMessage,
+    SystemMessage,
+    ToolCall,
+    ToolMessage,
+    message_chunk_to_message,
+)
+
+from prism_core import Event, Source, message_events, without_recalled
+from prism_langchain.places import Place
+
+OWN_TOOLS = frozenset({"recall_memory", "save_memory", "why_memory", "forget_memory"})
+"""Tools of the memory itself: what they are asked and answer is never stored."""
+
+
+def is_user(message: BaseMessage) -> bool:
+    """Whether a message is somebody's words, and not a summary that stands in the user's role."""
+    return isinstance(message, HumanMessage) and "lc_source" not in message.additional_kwargs
+
+
+def last_user(messages: Sequence[BaseMessage]) -> int | None:
+    """Place of the last message of the user, else of the last in the user's role; None without any."""
+    for wanted in (is_user, lambda message: isinstance(message, HumanMessage)):
+        for place in reversed(range(len(messages))):
+            if wanted(messages[place]):
+                return place
+    return None
+
+
+def turn_start(messages: Sequence[BaseMessage]) -> int:
+    """Place of the first message of the present turn: the last words of the user, with those right before them."""
+    start = max((place for place, message in enumerate(messages) if is_user(message)), default=None)
+    if start is None:
+        # A summary may have taken the user's words away in the middle of a turn.
+        return max((n + 1 for n, message in enumerate(messages) if isinstance(message, HumanMessage)), default=0)
+    while start and is_user(messages[start - 1]):
+        start -= 1
+    return start
+
+
+@dataclass(frozen=True, slots=True)
+class Keyed:
+    """The messages of a thread with what each is stored under.
+
+    Attributes:
+        messages: in order.
+        keys: the idempotency key of each; None for one that can be told from no other.
+    """
+
+    messages: Sequence[BaseMessage]
+    keys: Sequence[str | None]
+
+    @classmethod
+    def of(cls, messages: Sequence[BaseMessage], place: Place) -> Keyed:
+        """Key messages by their ids; without an id by their words, and how often these came before in the session."""
+        seen: dict[str, count[int]] = {}
+        keys: list[str | None] = []
+        for message in messages:
+            if message.id:
+                keys.append(f"langchain:{place.session_id or ''}:{message.id}")
+            elif place.session_id is None:
+                keys.append(None)
+            else:
+                words = digest(f"{message.type}\n{message.name}\n{message.content!r}")
+                keys.append(f"langchain:{place.session_id}:{words}.{next(seen.setdefault(words, count()))}")
+        return cls([_whole(message) for message in messages], keys)
+
+    def since(self, start: int) -> Keyed:
+        """Those from a place on."""
+        return Keyed(self.messages[start:], self.keys[start:])
+
+    @property
+    def calls(self) -> dict[str, str]:
+        """Keys of the calls, by tool call id; where an id repeats, the latest."""
+        found: dict[str, str] = {}
+        for message, key in zip(self.messages, self.keys, strict=True):
+            if isinstance(message, AIMessage) and key is not None:
+                for number, call in enumerate(message.tool_calls):
+                    found[call["id"] or ""] = call_key(key, number)
+        return found
+
+    @property
+    def visible(self) -> frozenset[str]:
+        """Keys of the units that say what these messages say."""
+        calls, known = self.calls, {key for key in self.keys if key is not None}
+        made = {
+            call["id"]: call
+            for message in self.messages
+            if isinstance(message, AIMessage)
+            for call in message.tool_calls
+        }
+        for message in self.messages:
+            if isinstance(message, ToolMessage) and message.tool_call_id in calls:
+                known.add(again_key(calls[message.tool_call_id], made[message.tool_call_id], message))
+        return frozenset({*known, *calls.values()})
+
+    @property
+    def answered(self) -> frozenset[str]:
+        """Keys of the calls that have a reply among these messages."""
+        calls = self.calls
+        replies = (message.tool_call_id for message in self.messages if isinstance(message, ToolMessage))
+        return frozenset(calls[reply] for reply in replies if reply in calls)
+
+    def events(self, place: Place, *, delegated: bool = False) -> list[Event]:
+        """The events of these messages; none for system prompts, summaries and the memory's own tools.
+
+        Raises:
+            DatasetError: if a message has a form that cannot be read.
+            InvalidEventError: if one holds what cannot be stored.
+        """
+        calls, own = self.calls, _own_calls(self.messages)
+        found: list[Event] = []
+        for message, key in zip(self.messages, self.keys, strict=True):
+            if isinstance(message, SystemMessage) or (isinstance(message, HumanMessage) and not is_user(message)):
+                continue
+            if isinstance(message, ToolMessage):
+                if message.tool_call_id in own:
+                    continue
+                key = reply_key(calls[message.tool_call_id]) if message.tool_call_id in calls else key
+            found += events_of(message, key, place, delegated=delegated)
+        return found
+
+
+def events_of(message: BaseMessage, key: str | None, place: Place, *, delegated: bool = False) -> list[Event]:
+    """The events of one message, without what was recalled and without the memory's own tools.
+
+    Args:
+        message: any message.
+        key: idempotency key of its first event.
+        place: where it belongs.
+        delegated: whether an agent speaks in the user's role.
+
+    Raises:
+        DatasetError: if the message has a form that cannot be read.
+        InvalidEventError: if it holds what cannot be stored.
+    """
+    events = message_events(message.model_dump(), key=key, session_id=place.session_id, task_id=place.task_id)
+    if delegated and isinstance(message, HumanMessage):
+        events = tuple(event.model_copy(update={"source": Source.ASSISTANT}) for event in events)
+    return [_new(event) for event in events if event.action_type not in OWN_TOOLS]
+
+
+def call_events(
+    message: AIMessage,
+    key: str | None,
+    call: ToolCall,
+    reply: ToolMessage | None,
+    place: Place,
+    *,
+    again: bool = False,
+) -> list[Event]:
+    """The events of one call as it was made, and of its reply; none for the memory's own tools.
+
+    Args:
+        message: the message that asks for the call.
+        key: the message's key.
+        call: the call as it was made, which a person or another middleware may have changed.
+        reply: what came back; None where nothing did.
+        place: where it belongs.
+        again: whether the call was made before and ended otherwise then.
+
+    Raises:
+        DatasetError: if a message has a form that cannot be read.
+        InvalidEventError: if one holds what cannot be stored.
+    """
+    if call["name"] in OWN_TOOLS:
+        return []
+    ids = [other["id"] for other in message.tool_calls]
+    number = ids.index(call["id"]) if call["id"] in ids else 0
+    # What was said beside several calls is kept with the first of them.
+    content = message.content if number == 0 else ""
+    made = message.model_copy(update={"tool_calls": [call], "content": content})
+    named = None if key is None else call_key(key, number)
+    if named is not None and again:
+        named = again_key(named, call, reply)
+    events = events_of(made, named, place)
+    return events if reply is None else events + events_of(reply, named and reply_key(named), place)
+
+
+def call_key(key: str, number: int) -> str:
+    """The key of one of a message's calls, as `message_events` gives it."""
+    return f"{key}.{number}" if number else key
+
+
+def reply_key(key: str) -> str:
+    """The key of the reply to a call."""
+    return f"{key}:reply"
+
+
+def again_key(key: str, call: ToolCall, reply: ToolMessage | None) -> str:
+    """The key of a call that was made before and ended otherwise then."""
+    ended = "" if reply is None else reply.text
+    return renamed(key, f"{call['args']}\n{ended}")
+
+
+def renamed(key: str, told_by: str) -> str:
+    """A key of its own for what came under a key that other words have: told by its words."""
+    return f"{key}~{digest(told_by)}"
+
+
+def digest(text: str) -> str:
+    """A short name of a text."""
+    return hashlib.blake2b(text.encode("utf-8", "backslashreplace"), digest_size=8).hexdigest()
+
+
+def _new(event: Event) -> Event:
+    """The event without what was recalled."""
+    said: Mapping[str, str | None] = {"observation": event.observation, "thought": event.thought}
+    changed = {name: without_recalled(text) for name, text in said.items() if text}
+    return event.model_copy(update=changed)
+
+
+def _own_calls(messages: Sequence[BaseMessage]) -> frozenset[str]:
+    calls = (call for message in messages if isinstance(message, AIMessage) for call in message.tool_calls)
+    return frozenset(call["id"] or "" for call in calls if call["name"] in OWN_TOOLS)
+
+
+def _whole(message: BaseMessage) -> BaseMessage:
+    return message_chunk_to_message(message) if isinstance(message, BaseMessageChunk) else message
