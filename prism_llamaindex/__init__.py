@@ -12,12 +12,21 @@ from typing import TYPE_CHECKING, Any
 from prism_core.errors import MissingExtraError
 
 if TYPE_CHECKING:
+    from prism_llamaindex.chat_memory import PrismChatMemory
     from prism_llamaindex.convert import to_node
+    from prism_llamaindex.memory_block import PrismMemoryBlock
     from prism_llamaindex.retriever import PrismRetriever
+    from prism_llamaindex.tools import PrismToolSpec
 
-__all__ = ["PrismRetriever", "to_node"]
+__all__ = ["PrismChatMemory", "PrismMemoryBlock", "PrismRetriever", "PrismToolSpec", "to_node"]
 
-_HOMES = {"PrismRetriever": "prism_llamaindex.retriever", "to_node": "prism_llamaindex.convert"}
+_HOMES = {
+    "PrismChatMemory": "prism_llamaindex.chat_memory",
+    "PrismMemoryBlock": "prism_llamaindex.memory_block",
+    "PrismRetriever": "prism_llamaindex.retriever",
+    "PrismToolSpec": "prism_llamaindex.tools",
+    "to_node": "prism_llamaindex.convert",
+}
 
 
 def __getattr__(name: str) -> Any:

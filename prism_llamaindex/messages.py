@@ -1,0 +1,190 @@
+"""Between LlamaIndex's chat messages and the memory's events, and back without loss."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from llama_index.core.base.llms.types import (
+    AudioBlock,
+    CitableBlock,
+    CitationBlock,
+    DocumentBlock,
+    ImageBlock,
+    TextBlock,
+    ToolCallBlock,
+    VideoBlock,
+)
+from llama_index.core.llms import ChatMessage, MessageRole
+
+from prism_core import Event, MemoryUnit, Source, message_events
+
+OWN_TOOLS = ("recall_memory", "save_memory", "why_memory", "forget_memory")
+"""Tools that talk to the memory; what passes through them is in it already."""
+
+_ROLES = {MessageRole.CHATBOT: "assistant", MessageRole.MODEL: "assistant"}
+_PLAIN = {MessageRole.USER: Source.USER, MessageRole.ASSISTANT: Source.ASSISTANT}
+_MEDIA = (ImageBlock, AudioBlock, VideoBlock, DocumentBlock)
+_RECALLED = re.compile(r"\s*<past_experience>.*?</past_experience>", re.DOTALL)
+_SESSION = "session_id"
+
+
+def to_events(message: ChatMessage, **shared: Any) -> list[Event]:
+    """What a message says and does, as events.
+
+    Text that was recalled is left out, so that no memory confirms itself, and so are calls of the memory's own tools.
+
+    Args:
+        message: of any role.
+        shared: fields of every event, such as `session_id`.
+
+    Returns:
+        A message for what was said, one step per tool call, a step without an action for a tool's reply; nothing for
+        a system prompt or a message without content.
+    """
+    events = message_events(_chat_form(message), **shared)
+    return [event for event in events if event.text.strip() or event.source is Source.TOOL]
+
+
+def tool_calls(message: ChatMessage) -> list[tuple[str, str, str]]:
+    """The tool calls of a message: id (the tool's name where the model gives none), name, arguments as JSON."""
+    blocks = [block for block in message.blocks if isinstance(block, ToolCallBlock)]
+    if blocks:
+        return [_call(block.tool_call_id, block.tool_name, block.tool_kwargs) for block in blocks]
+    given = message.additional_kwargs.get("tool_calls") or ()
+    return [_call(*_parts(_fields(call))) for call in given]
+
+
+def reply_to(message: ChatMessage) -> str | None:
+    """Id of the tool call that a message answers; None for any other message."""
+    if message.role not in (MessageRole.TOOL, MessageRole.FUNCTION):
+        return None
+    given = message.additional_kwargs
+    return str(given.get("tool_call_id") or given.get("call_id") or given.get("name") or "")
+
+
+def is_answer(message: ChatMessage) -> bool:
+    """Whether a message ends a turn: the assistant speaks and calls no tool."""
+    return _role(message) == "assistant" and not tool_calls(message)
+
+
+def text_of(message: ChatMessage) -> str:
+    """The text of a message, blocks joined by newlines."""
+    return "\n".join(text for block in message.blocks for text in _texts(block))
+
+
+def fingerprint(message: ChatMessage) -> str:
+    """Equal for messages that say the same; what hosts add in passing, such as a session id, does not count."""
+    said = [block.model_dump() for block in message.blocks if not isinstance(block, ToolCallBlock)]
+    content = [message.role.value, said, tool_calls(message), reply_to(message)]
+    return hashlib.blake2b(_json(content).encode(), digest_size=8).hexdigest()
+
+
+def is_plain(message: ChatMessage) -> bool:
+    """Whether role and text are all there is to a message."""
+    blocks = message.blocks
+    plain = message.role in _PLAIN and not message.additional_kwargs and len(blocks) == 1
+    return plain and isinstance(blocks[0], TextBlock) and blocks[0] == TextBlock(text=blocks[0].text)
+
+
+def from_unit(unit: MemoryUnit) -> ChatMessage:
+    """The plain message a unit was made from."""
+    role = MessageRole.ASSISTANT if unit.source is Source.ASSISTANT else MessageRole.USER
+    return ChatMessage(role=role, content=unit.observation)
+
+
+def dumped(message: ChatMessage) -> str:
+    """A message as JSON; objects of a host's own become their text."""
+    return _json(message.model_dump())
+
+
+def loaded(text: str) -> ChatMessage:
+    """The message that `dumped` wrote."""
+    return ChatMessage.model_validate(json.loads(text))
+
+
+def copied(message: ChatMessage) -> ChatMessage:
+    """A copy that a host may extend, without the session id that LlamaIndex's `Memory` leaves on flushed messages."""
+    kept = {key: value for key, value in message.additional_kwargs.items() if key != _SESSION}
+    return message.model_copy(update={"blocks": [*message.blocks], "additional_kwargs": kept})
+
+
+def without_recalled(text: str) -> str:
+    """A text without the blocks that were recalled into it."""
+    return _RECALLED.sub("", text)
+
+
+def _role(message: ChatMessage) -> str:
+    return _ROLES.get(message.role, message.role.value)
+
+
+def _chat_form(message: ChatMessage) -> dict[str, Any]:
+    """A message in the OpenAI chat format."""
+    calls = [call for call in tool_calls(message) if call[1] not in OWN_TOOLS]
+    return {
+        "role": _role(message),
+        "content": _content(message),
+        "tool_calls": [{"id": key, "function": {"name": name, "arguments": given}} for key, name, given in calls],
+        "tool_call_id": reply_to(message),
+        "name": message.additional_kwargs.get("name") if message.role is MessageRole.FUNCTION else None,
+    }
+
+
+def _content(message: ChatMessage) -> list[dict[str, Any]]:
+    texts = [_encodable(without_recalled(text)) for block in message.blocks for text in _texts(block)]
+    parts: list[dict[str, Any]] = [{"type": "text", "text": text} for text in texts if text.strip()]
+    if len(texts) == 1 and parts:
+        parts = [{"type": "text", "text": texts[0]}]
+    media = [block for block in message.blocks if isinstance(block, _MEDIA)]
+    if media and not parts:
+        # Text is what makes a message findable; one that only shows something says so.
+        parts.append({"type": "text", "text": " ".join(f"[{block.block_type}]" for block in media)})
+    return [*parts, *(_medium(block) for block in media if block.url is not None)]
+
+
+def _medium(block: Any) -> dict[str, Any]:
+    return {"type": block.block_type, block.block_type: {"url": str(block.url)}}
+
+
+def _texts(block: Any) -> Iterator[str]:
+    if isinstance(block, TextBlock):
+        yield block.text
+    elif isinstance(block, CitableBlock):
+        yield from (text for part in block.content for text in _texts(part))
+    elif isinstance(block, CitationBlock):
+        yield from _texts(block.cited_content)
+
+
+def _call(key: object, name: object, arguments: object) -> tuple[str, str, str]:
+    given = arguments if isinstance(arguments, str) else _json(arguments)
+    return str(key or name), str(name), _encodable(given)
+
+
+def _fields(call: object) -> Mapping[str, Any]:
+    if isinstance(call, Mapping):
+        return call
+    dump = getattr(call, "model_dump", None)
+    return dump() if callable(dump) else vars(call)
+
+
+def _parts(call: Mapping[str, Any]) -> tuple[object, object, object]:
+    """Id, name and arguments of a call as OpenAI's client or as LlamaIndex spells it."""
+    function = call.get("function") or {}
+    name = function.get("name") or call.get("tool_name") or call.get("name")
+    arguments = function.get("arguments", call.get("tool_kwargs", call.get("arguments", "")))
+    return call.get("id") or call.get("call_id") or call.get("tool_id"), name, arguments
+
+
+def _json(value: object) -> str:
+    return _encodable(json.dumps(value, ensure_ascii=False, default=_unknown))
+
+
+def _unknown(value: object) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
