@@ -17,7 +17,7 @@ from pydantic import ConfigDict, Field, PrivateAttr, field_validator, model_vali
 
 from prism_core import PrismMemory, Scope, scope_of
 from prism_llamaindex.failures import DetachedError, Failures, OnFailure
-from prism_llamaindex.messages import copied, dumped, is_answer, loaded, reply_to, text_of, tool_calls
+from prism_llamaindex.messages import copied, is_answer, reply_to, text_of, tool_calls
 from prism_llamaindex.recall import Recalled, Recaller, Tokenizer
 from prism_llamaindex.transcript import Entry, Transcript
 from prism_llamaindex.window import trimmed
@@ -179,7 +179,7 @@ class PrismChatMemory(BaseMemory):
             transcript = self._refreshed()
             with self._failures.caught("store messages", self.on_failure):
                 transcript.append([*map(copied, messages)])
-            self._keep(transcript)
+            self.pending = transcript.waiting()
 
     def set(self, messages: Sequence[ChatMessage]) -> None:
         """Make this the conversation; what of it was said before is not stored again.
@@ -190,7 +190,7 @@ class PrismChatMemory(BaseMemory):
             transcript = self._refreshed()
             with self._failures.caught("store messages", self.on_failure):
                 transcript.replace([*map(copied, messages)])
-            self._keep(transcript)
+            self.pending = transcript.waiting()
 
     def reset(self) -> None:
         """Erase everything this session left in the memory, conversation and memories alike.
@@ -241,7 +241,7 @@ class PrismChatMemory(BaseMemory):
             transcript.attach(self._handle())
             transcript.refresh()
         if self._transcript is None:
-            transcript.restore(map(loaded, self.pending))
+            transcript.restore(self.pending)
             self._transcript = transcript
         return transcript
 
@@ -250,9 +250,6 @@ class PrismChatMemory(BaseMemory):
             if transcript.epoch is not None:
                 transcript.reload()
             transcript.epoch = epoch
-
-    def _keep(self, transcript: Transcript) -> None:
-        self.pending = [dumped(entry.message) for entry in transcript.pending]
 
     def _shown(self, transcript: Transcript, spent: int) -> list[Entry]:
         """The part of the conversation that fits."""

@@ -8,6 +8,7 @@ that say nothing to remember (a system prompt, an empty reply) travel with the n
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
@@ -151,12 +152,15 @@ class Transcript:
         self.entries = self.entries[len(messages) :]
         self._reordered = True
 
-    def restore(self, messages: Iterable[ChatMessage]) -> None:
-        """Messages that were waiting to be stored when this session was last put away."""
-        for message in messages:
-            key = _chained(self.entries, message)
+    def waiting(self) -> list[str]:
+        """What is not stored yet, as JSON, for `restore`."""
+        return [json.dumps([entry.id, dumped(entry.message)]) for entry in self.pending]
+
+    def restore(self, waiting: Iterable[str]) -> None:
+        """Take in what was `waiting` when this session was last put away, unless it has been stored since."""
+        for key, text in map(json.loads, waiting):
             if key not in self._known:
-                self._add(Entry(key, message))
+                self._add(Entry(key, loaded(text)))
 
     def erase(self) -> None:
         """Erase everything of this session from the memory."""

@@ -92,22 +92,6 @@ def chat_run(run_id: str, messages: Sequence[Record], task: JsonValue = None) ->
     return IngestRun(run_id, tuple(items), task)
 
 
-def message_events(message: Mapping[str, Any], **shared: Any) -> list[Event]:
-    """One message in the OpenAI chat format as the events it stands for; none for a system prompt.
-
-    Args:
-        message: `role`, `content` (text, null or parts), and `tool_calls` or `tool_call_id` where there are any.
-        shared: fields of every event, such as `session_id`.
-
-    Raises:
-        DatasetError: if it does not have the chat format.
-    """
-    record = Record("message", 1, message, in_file=False)
-    if _is_system(record):
-        return []
-    return [Event(**draft, **shared) for draft in _drafts(record)]
-
-
 def derived_run_id(messages: Sequence[Record]) -> str:
     """An id for a run without one, which it keeps while it grows: its file's name, and a hash.
 
@@ -133,16 +117,12 @@ def _item(run_id: str, index: int, message: Record, shared: Mapping[str, Any]) -
     role = message.text("role")
     if _is_system(message):
         return IngestItem(run_id, index, role, (), _SKIPPED)
-    drafts = _drafts(message)
+    drafts = _CONVERT.get(role, _other)(message)
     events = [
         Event(**draft, **shared, idempotency_key=f"{run_id}#{index}.{number}" if number else f"{run_id}#{index}")
         for number, draft in enumerate(drafts)
     ]
     return IngestItem(run_id, index, role, tuple(events))
-
-
-def _drafts(message: Record) -> list[dict[str, Any]]:
-    return _CONVERT.get(message.text("role"), _other)(message)
 
 
 def _user(message: Record) -> list[dict[str, Any]]:
