@@ -321,8 +321,9 @@ class LogEntry:
     Attributes:
         seq: its number in the scope.
         recorded_at: when it was committed; aware UTC.
-        kind: `unit`, `update`, `link`, `key` or `vector`.
-        subject: id of the unit it concerns.
+        kind: `unit`, `update`, `link`, `key` or `vector`; `erase` says that units were erased, and `erased` stands
+            where an entry about one of them was.
+        subject: id of the unit it concerns; empty for the last two.
         before: the old values, for an update.
         after: the new values (update), the link (link), or what the unit started as (unit).
         reason: why.
@@ -335,6 +336,33 @@ class LogEntry:
     before: Mapping[str, JsonValue] = field(default_factory=dict)
     after: Mapping[str, JsonValue] = field(default_factory=dict)
     reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """What an erase removed.
+
+    Attributes:
+        unit_ids: ids of the units that are gone, in the order they were recorded.
+        events: accepted events that were dropped before they were processed.
+        epoch: the scope's epoch afterwards; whatever was derived in an older one is discarded. Unchanged where there
+            was nothing to erase.
+    """
+
+    unit_ids: tuple[str, ...]
+    events: int
+    epoch: int
+
+    def __len__(self) -> int:
+        return len(self.unit_ids)
+
+    def __bool__(self) -> bool:
+        return bool(self.unit_ids or self.events)
+
+    @property
+    def count(self) -> int:
+        """Number of units that are gone."""
+        return len(self.unit_ids)
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,11 @@ class CachedEmbedder:
                 vectors[text] = self._documents.put(text, vector)
         return np.stack([vector for vector in map(vectors.get, texts) if vector is not None])
 
+    def clear(self) -> None:
+        """Forget every text."""
+        self._queries.clear()
+        self._documents.clear()
+
     def _checked(self, embed: Callable[[], object], count: int) -> FloatArray:
         """Rows of the right shape, finite and normalised; whatever else an embedder does is a failure of it."""
         try:
@@ -104,6 +109,10 @@ class _LruVectors:
             if text in self._vectors:
                 self._vectors.move_to_end(text)
             return self._vectors.get(text)
+
+    def clear(self) -> None:
+        with self._lock:
+            self._vectors.clear()
 
     def put(self, text: str, vector: FloatArray) -> FloatArray:
         """Remember a copy nobody can write to, and answer it."""

@@ -2,17 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import inspect
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
-from prism_core.errors import InvalidEventError, QueryError
-from prism_core.types import Event, IntentQuery
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import JsonValue, ValidationError
+
+from prism_core.changes import FloatArray
+from prism_core.errors import DimensionMismatchError, InvalidEventError, QueryError
+from prism_core.types import Event, IntentQuery, MemoryUnit
 
 LONGEST_QUESTION = 20_000
 SHOWN = 80
 
 EventLike = Event | Mapping[str, Any] | str
 """An event, its fields as a mapping, or the text of a user's message."""
+
+Where = Mapping[str, JsonValue] | Callable[[MemoryUnit], bool]
+"""Which units are meant: those whose metadata has every key with this value, or those a function says yes to."""
+
+Vector = Sequence[float] | NDArray[np.floating[Any]]
+"""An embedding, shape (d,)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What restricts a question, as the caller gave it; None where it does not."""
+
+    task_id: str | None = None
+    session_id: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    where: Where | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A checked question.
+
+    Attributes:
+        query: what is asked, within which task, session and time.
+        where: which units may answer.
+        vector: the caller's own embedding of the question, shape (d,), L2-normalised.
+    """
+
+    query: IntentQuery
+    where: Where | None = None
+    vector: FloatArray | None = None
 
 
 def parsed_events(events: Iterable[EventLike]) -> list[Event]:
@@ -26,28 +67,121 @@ def parsed_events(events: Iterable[EventLike]) -> list[Event]:
     return [Event.parse({"observation": event} if isinstance(event, str) else event) for event in events]
 
 
-def parsed_query(query: object, active: object, task_id: object, session_id: object) -> IntentQuery:
-    """The query a caller asked.
+def parsed_question(query: object, active: object, vector: Vector | None, limits: Limits) -> Question:
+    """The question a caller asked.
+
+    Raises:
+        QueryError: if a part has the wrong type, or the question is empty or of book length, or nothing can answer it.
+    """
+    given = {name: getattr(limits, name) for name in ("task_id", "session_id", "since", "until")}
+    planned = parsed_query(query, {"active": active, **given})
+    return Question(planned, checked_where(limits.where), None if vector is None else checked_vector(vector))
+
+
+def parsed_query(query: object, given: Mapping[str, object]) -> IntentQuery:
+    """The query a caller asked, its fields replaced by what was given beside it.
 
     Raises:
         QueryError: if a part has the wrong type, or the question is empty or of book length.
     """
     if not isinstance(query, str | IntentQuery):
         raise QueryError("query", _shown(query), "ask with a string or an IntentQuery")
-    given = {"active": active, "task_id": task_id, "session_id": session_id}
     fields = {name: value for name, value in given.items() if value not in (None, (), [])}
     base = {"text": query} if isinstance(query, str) else query.model_dump()
     try:
         planned = IntentQuery.model_validate({**base, **fields})
-    except ValueError as error:
-        field, value = next(iter(fields.items()), ("query", query))
-        raise QueryError(field, _shown(value), str(error).split("\n")[2].strip()) from None
+    except ValidationError as error:
+        problem = error.errors()[0]
+        field = str(problem["loc"][0]) if problem["loc"] else "query"
+        raise QueryError(field, _shown(problem["input"]), problem["msg"]) from None
     if len(planned.text) > LONGEST_QUESTION:
         shown = f"{planned.text[:40]}... ({len(planned.text)} characters)"
         raise QueryError("text", shown, f"ask in at most {LONGEST_QUESTION} characters")
     if not planned.text.strip() and not planned.active:
         raise QueryError("text", planned.text, "ask something, or pass the active units")
+    if planned.since is not None and planned.until is not None and planned.since >= planned.until:
+        raise QueryError(
+            "since", planned.since.isoformat(), f"pass an instant before until={planned.until.isoformat()}"
+        )
     return planned
+
+
+def checked_where(where: object) -> Where | None:
+    """A condition on units.
+
+    Raises:
+        QueryError: if it is neither a mapping of metadata keys to JSON values nor a plain function.
+    """
+    if where is None:
+        return None
+    if isinstance(where, Mapping):
+        for key, value in where.items():
+            if not isinstance(key, str):
+                raise QueryError("where", _shown(key), "keys of metadata are strings")
+            _check_json(key, value)
+        return where
+    if not callable(where) or inspect.iscoroutinefunction(where):
+        raise QueryError(
+            "where", _shown(where), "pass metadata as a mapping, or a function of a unit that answers a bool"
+        )
+    return where
+
+
+def _check_json(key: str, value: object) -> None:
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise QueryError(f"where[{key!r}]", _shown(value), f"values of metadata are JSON ({error})") from None
+
+
+def checked_vector(vector: object, dimension: int | None = None) -> FloatArray:
+    """An embedding of the caller's own, normalised; shape (d,), float32.
+
+    Args:
+        vector: numbers.
+        dimension: how many there should be; None where that is not known.
+
+    Raises:
+        QueryError: if it is not one row of finite numbers, or has no direction.
+        DimensionMismatchError: if it is of another length.
+    """
+    try:
+        row = np.asarray(vector, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise QueryError("vector", _shown(vector), "pass one row of numbers") from None
+    if row.ndim != 1 or not np.isfinite(row).all():
+        raise QueryError("vector", _shown(vector), "pass one row of finite numbers")
+    if dimension is not None and len(row) != dimension:
+        raise DimensionMismatchError(dimension, len(row))
+    length = float(np.linalg.norm(row))
+    if not length:
+        raise QueryError("vector", _shown(vector), "all zeros point nowhere; leave it out to have the text embedded")
+    unit: FloatArray = (row / length).astype(np.float32)
+    return unit
+
+
+def checked_last(last: object) -> int | None:
+    """How many of the newest units are wanted.
+
+    Raises:
+        QueryError: if it is no positive whole number.
+    """
+    if last is None:
+        return None
+    if type(last) is not int or last < 1:
+        raise QueryError("last", _shown(last), "pass a positive whole number, or None for all")
+    return last
+
+
+def checked_name(field: str, value: object) -> str | None:
+    """The id of a task or session.
+
+    Raises:
+        QueryError: if it is no string.
+    """
+    if value is not None and not isinstance(value, str):
+        raise QueryError(field, _shown(value), "pass a string")
+    return value
 
 
 def checked_unit_id(value: object) -> str:

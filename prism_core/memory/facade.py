@@ -3,47 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
-from prism_core.changes import FloatArray
-from prism_core.context import ContextBuilder, handle
+from prism_core.context import ContextBuilder
 from prism_core.embed import CachedEmbedder, MiniLMEmbedder
 from prism_core.encode.encoder import Encoder
 from prism_core.encode.extract import entities
 from prism_core.encode.tag import RuleTagger
 from prism_core.encode.taxonomy import IntentTaxonomy
-from prism_core.errors import (
-    ClosedError,
-    EmbedderMismatchError,
-    EmbeddingError,
-    QueryError,
-    StoreNotFoundError,
-    UnknownUnitError,
-)
+from prism_core.errors import ClosedError, EmbedderMismatchError, QueryError, StoreNotFoundError
 from prism_core.memory import chains, selection
-from prism_core.memory.arguments import EventLike, checked_unit_id, parsed_events, parsed_query
+from prism_core.memory.arguments import (
+    EventLike,
+    Limits,
+    Vector,
+    Where,
+    checked_last,
+    checked_name,
+    checked_unit_id,
+    checked_where,
+    parsed_events,
+    parsed_question,
+)
 from prism_core.memory.checkup import check
+from prism_core.memory.eraser import Chosen, Eraser
 from prism_core.memory.parts import IN_MEMORY, GuardedIndex, IndexKind, Store, choose_index, new_id, now_utc
+from prism_core.memory.reader import Reader
 from prism_core.memory.recorder import Recorder
-from prism_core.protocols import Clock, Embedder, IdFactory, SelectiveEmbedder, TokenCounter, VectorIndex
+from prism_core.memory.settling import META_EMBEDDER, OnEmbedderChange, settle_embedder, start_over
+from prism_core.protocols import Clock, Embedder, IdFactory, TokenCounter, VectorIndex
 from prism_core.query import RulePlanner
-from prism_core.results import Chain, Context, Finding, LogEntry, Receipt, Retrieval, ScopeStats
+from prism_core.results import Chain, Context, Erasure, Finding, LogEntry, Receipt, Retrieval, ScopeStats
 from prism_core.retrieve.options import RankingOptions
-from prism_core.retrieve.retriever import Ranking, Retriever
+from prism_core.retrieve.retriever import Retriever
 from prism_core.storage.ledger import SqlLedger
-from prism_core.storage.state import ScopeState
 from prism_core.storage.states import ScopeStates
 from prism_core.text import O200kCounter
 from prism_core.types import IntentQuery, MemoryUnit, Scope, scope_of
 
 DEFAULT_K = 10
 CACHED_BYTES = 512 * 1024 * 1024
-META_EMBEDDER = "embedder"
-LEASED = 256
-EMBEDDED_PER_SEARCH = 16
-LEASE_SECONDS = 60.0
 
 
 class PrismMemory:
@@ -74,8 +76,8 @@ class PrismMemory:
         self._ledger = ledger
         self._states = states
         self._recorder = recorder
-        self._retriever = retriever
-        self._builder = builder
+        self._reader = Reader(ledger, states, recorder, retriever, builder, embedder=embedder, index=index)
+        self._eraser = Eraser(ledger, states, recorder, embedder, clock)
         self._index = index
         self._new_id = new_id
         self._clock = clock
@@ -92,7 +94,7 @@ class PrismMemory:
         clock: Clock = now_utc,
         new_id: IdFactory = new_id,
         create: bool = True,
-        on_embedder_change: Literal["raise", "reembed"] = "raise",
+        on_embedder_change: OnEmbedderChange = "raise",
         ranking: RankingOptions | None = None,
     ) -> Self:
         """Open a store, or make one.
@@ -136,7 +138,11 @@ class PrismMemory:
             new_id=new_id,
             clock=clock,
         )
-        memory._settle_embedder(on_embedder_change)
+        try:
+            settle_embedder(ledger, states, memory._recorder, used, on_embedder_change)
+        except (QueryError, EmbedderMismatchError):
+            memory.close()
+            raise
         return memory
 
     # -- writing -----------------------------------------------------------------------------------------------------
@@ -183,7 +189,7 @@ class PrismMemory:
     def drain(self, *, scope: object) -> list[Receipt]:
         """Process what waits in the scope's inbox, and embed what waits to be embedded."""
         checked = self._enter("drain", scope)
-        receipts = self._drain(checked)
+        receipts = self._recorder.drain(checked)
         self._recorder.embed_pending(checked)
         return receipts
 
@@ -207,6 +213,10 @@ class PrismMemory:
         active: Sequence[str] = (),
         task_id: str | None = None,
         session_id: str | None = None,
+        where: Where | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        vector: Vector | None = None,
     ) -> Retrieval:
         """Find the memories that matter for a question or for the next action.
 
@@ -219,22 +229,27 @@ class PrismMemory:
             active: ids of the units the agent is working on, oldest first; unknown ids are ignored.
             task_id: only units of this task.
             session_id: only units of this session.
+            where: only units whose `metadata` has every key of this mapping with its value (equal as JSON), or that
+                this function says yes to. The mapping is looked up; the function is asked about every unit that the
+                other limits admit.
+            since: only units that happened at or after this instant; aware.
+            until: only units that happened before this instant; aware.
+            vector: the question's embedding, shape (d,), by the store's own embedder, where the caller has it already;
+                the text is then not embedded. It need not be normalised.
 
         Raises:
             ScopeError: if the scope is missing or malformed.
-            QueryError: if the question is empty or `k` is unusable.
+            QueryError: if the question is empty, or `k` or a limit is unusable, or `where` raised.
             BudgetError: if the budget is not a positive whole number.
+            DimensionMismatchError: if `vector` is of another length than the store's vectors.
         """
         checked = self._enter("search", scope)
         if k is not None:
             selection.check_k(k)
-        planned = parsed_query(query, active, task_id, session_id)
+        asked = parsed_question(query, active, vector, Limits(task_id, session_id, since, until, where))
         if budget is not None:
-            return self._within(checked, planned, budget, k).retrieval
-        limit = DEFAULT_K if k is None else k
-        state, ranking, notes = self._rank(checked, planned, at_least=limit, cut=False)
-        found = selection.best(ranking, limit, lambda ids: self._ledger.units(checked, ids))
-        return found.retrieval(ranking, state.position, notes)
+            return self._reader.within(checked, asked, budget, k).retrieval
+        return self._reader.best(checked, asked, DEFAULT_K if k is None else k)
 
     def context(
         self,
@@ -245,13 +260,48 @@ class PrismMemory:
         active: Sequence[str] = (),
         task_id: str | None = None,
         session_id: str | None = None,
+        where: Where | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        vector: Vector | None = None,
     ) -> Context:
         """The block of text for the prompt: what is worth its tokens, within the budget, wrapper included.
 
         The arguments and errors are those of `search`; the text is empty when nothing is worth its tokens.
         """
         checked = self._enter("context", scope)
-        return self._within(checked, parsed_query(query, active, task_id, session_id), budget, None)
+        asked = parsed_question(query, active, vector, Limits(task_id, session_id, since, until, where))
+        return self._reader.within(checked, asked, budget)
+
+    def units(
+        self,
+        *,
+        scope: object,
+        session_id: str | None = None,
+        task_id: str | None = None,
+        where: Where | None = None,
+        last: int | None = None,
+    ) -> list[MemoryUnit]:
+        """The units of a scope, oldest first, in the order they were recorded.
+
+        Args:
+            scope: whose memory.
+            session_id: only units of this session.
+            task_id: only units of this task; with a session, of the task within the session.
+            where: only units that meet this condition, as in `search`.
+            last: only so many of the newest of them.
+
+        Raises:
+            QueryError: if a limit is unusable, or `where` raised.
+        """
+        checked = self._enter("units", scope)
+        return self._reader.units(
+            checked,
+            session_id=checked_name("session_id", session_id),
+            task_id=checked_name("task_id", task_id),
+            where=checked_where(where),
+            last=checked_last(last),
+        )
 
     def get(self, unit_id: str, *, scope: object) -> MemoryUnit:
         """One unit.
@@ -263,14 +313,7 @@ class PrismMemory:
         Raises:
             UnknownUnitError: if the scope has none of this id, or more than one that the mark may stand for.
         """
-        checked, wanted = self._enter("get", scope), checked_unit_id(unit_id)
-        try:
-            return self._ledger.units(checked, [wanted])[0]
-        except UnknownUnitError:
-            meant = [each for each in self._ready(checked).ids if handle(each) == wanted]
-            if len(meant) != 1:
-                raise
-        return self._ledger.units(checked, meant)[0]
+        return self._reader.get(self._enter("get", scope), checked_unit_id(unit_id))
 
     def why(self, unit_id: str, *, scope: object, depth: int = 4, limit: int = 50) -> Chain:
         """How a unit came about: what it required, what caused it, what it superseded.
@@ -284,15 +327,17 @@ class PrismMemory:
         Raises:
             UnknownUnitError: if the scope has none of this id.
         """
-        state = self._ready(self._enter("why", scope))
-        with state.lock:
-            return chains.why(state, self._ledger, checked_unit_id(unit_id), depth=depth, limit=limit)
+        checked, wanted = self._enter("why", scope), checked_unit_id(unit_id)
+        return self._reader.locked(
+            checked, lambda state: chains.why(state, self._ledger, wanted, depth=depth, limit=limit)
+        )
 
     def impact(self, unit_id: str, *, scope: object, depth: int = 4, limit: int = 50) -> Chain:
         """What a unit led to; arguments and errors are those of `why`."""
-        state = self._ready(self._enter("impact", scope))
-        with state.lock:
-            return chains.impact(state, self._ledger, checked_unit_id(unit_id), depth=depth, limit=limit)
+        checked, wanted = self._enter("impact", scope), checked_unit_id(unit_id)
+        return self._reader.locked(
+            checked, lambda state: chains.impact(state, self._ledger, wanted, depth=depth, limit=limit)
+        )
 
     def failure_path(
         self,
@@ -316,9 +361,10 @@ class PrismMemory:
             UnknownUnitError: if the scope has no unit of this id.
             QueryError: if no unit is given and nothing failed.
         """
-        state = self._ready(self._enter("failure_path", scope))
-        with state.lock:
-            return chains.failure_path(state, self._ledger, unit_id, task_id, depth=depth, limit=limit)
+        checked = self._enter("failure_path", scope)
+        return self._reader.locked(
+            checked, lambda state: chains.failure_path(state, self._ledger, unit_id, task_id, depth=depth, limit=limit)
+        )
 
     def history(self, unit_id: str, *, scope: object) -> list[LogEntry]:
         """Every recorded change of a unit, oldest first.
@@ -330,6 +376,44 @@ class PrismMemory:
         self._ledger.units(checked, [checked_unit_id(unit_id)])
         return self._ledger.log(checked, unit_id=unit_id)
 
+    # -- erasing -----------------------------------------------------------------------------------------------------
+
+    def erase(
+        self,
+        *,
+        scope: object,
+        unit_ids: Iterable[str] = (),
+        task_id: str | None = None,
+        session_id: str | None = None,
+        whole_scope: bool = False,
+    ) -> Erasure:
+        """Remove units for good, in one transaction: their text, links, vectors, keys, receipts and history.
+
+        What was derived from them goes with them: indexes and graph of the scope are discarded and derived anew from
+        what is left, in this process at once and in others when they next use the scope. The log keeps how many units
+        were erased and when, nothing else.
+
+        Args:
+            scope: whose memory.
+            unit_ids: these units. A tool's reply that was joined to its call is part of the call's unit.
+            task_id: every unit of this task, accepted events included. `task_id` and `session_id` together mean the
+                task within the session, as they do in `units`.
+            session_id: every unit of this session, accepted events included.
+            whole_scope: everything; the scope is then listed no longer.
+
+        Returns:
+            What is gone. `unit_ids` come on top of the task or session. A task or session without units is no error.
+
+        Raises:
+            ScopeError: if the scope is missing or malformed.
+            QueryError: if nothing is chosen, or a part beside the whole.
+            UnknownUnitError: if the scope has none of one of the ids; nothing is erased.
+            WriteConflictError: if other processes kept changing the scope; nothing is erased.
+            LedgerError: if the database refused; nothing is erased.
+        """
+        checked = self._enter("erase", scope)
+        return self._eraser.erase(checked, Chosen.parse(unit_ids, task_id, session_id, whole_scope))
+
     # -- maintenance -------------------------------------------------------------------------------------------------
 
     def stats(self, scope: object) -> ScopeStats:
@@ -337,7 +421,7 @@ class PrismMemory:
         return self._ledger.stats(self._enter("stats", scope))
 
     def scopes(self) -> list[Scope]:
-        """Every scope that was ever written; for whoever runs the store, not for those who use it."""
+        """Every scope that was written and not erased since; for whoever runs the store, not for those who use it."""
         self._open_only("scopes")
         return self._ledger.scopes()
 
@@ -357,12 +441,9 @@ class PrismMemory:
         self._open_only("rebuild")
         for each in [scope_of(scope)] if scope is not None else self._ledger.scopes():
             with self._recorder.lock(each):
-                if reembed:
-                    self._recorder.mark_pending(each)
-                self._states.get(each).vectors.forget()
-                self._states.discard(each)
+                start_over(each, self._states, self._recorder, reembed=reembed)
             self._recorder.embed_pending(each)
-            self._ready(each)
+            self._reader.ready(each)
 
     def flush(self) -> None:
         """Hand every vector that is due to the vector index."""
@@ -398,81 +479,6 @@ class PrismMemory:
     def _enter(self, operation: str, scope: object) -> Scope:
         self._open_only(operation)
         return scope_of(scope)
-
-    def _ready(self, scope: Scope) -> ScopeState:
-        """The scope's state, caught up with every commit, its inbox drained."""
-        state = self._states.get(scope)
-        if self._ledger.waiting(scope):
-            self._drain(scope)
-        with state.lock:
-            state.catch_up()
-        return state
-
-    def _drain(self, scope: Scope) -> list[Receipt]:
-        receipts: list[Receipt] = []
-        while True:
-            items = self._ledger.lease(
-                scope, owner=self._new_id(), now=self._clock(), seconds=LEASE_SECONDS, limit=LEASED
-            )
-            if not items:
-                return receipts
-            # Searchable by words at once; embedded afterwards.
-            receipts += self._recorder.record_items(scope, items)
-
-    def _rank(
-        self, scope: Scope, query: IntentQuery, *, at_least: int = 0, cut: bool = True
-    ) -> tuple[ScopeState, Ranking, list[str]]:
-        vector, degraded = self._vector(query.text)
-        state = self._ready(scope)
-        if vector is not None and state.vectors.pending:
-            self._recorder.embed_pending(scope, limit=EMBEDDED_PER_SEARCH)
-        with state.lock:
-            state.catch_up()
-            ranking = self._retriever.rank(query, state, vector, at_least=at_least, cut=cut)
-        notes = [*degraded, *([self._index.note] if self._index is not None and self._index.note else [])]
-        if vector is not None and state.vectors.pending:
-            notes.append(f"{len(state.vectors.pending)} units wait to be embedded and are found by words only")
-        return state, ranking, notes
-
-    def _within(self, scope: Scope, query: IntentQuery, budget: int, k: int | None) -> Context:
-        selection.check_budget(budget)
-        state, ranking, notes = self._rank(scope, query)
-        found, packed = selection.worth_the_tokens(
-            ranking, budget, k, lambda ids: self._ledger.units(scope, ids), self._builder, self._retriever.options.stop
-        )
-        return Context(packed.text, packed.tokens, found.retrieval(ranking, state.position, notes))
-
-    def _vector(self, text: str) -> tuple[FloatArray | None, list[str]]:
-        """The question's embedding, and why there is none."""
-        if self.embedder is None or not text.strip():
-            return None, []
-        if isinstance(self.embedder, SelectiveEmbedder) and not self.embedder.understands(text):
-            return None, []
-        try:
-            return self.embedder.embed_query(text), []
-        except EmbeddingError as error:
-            return None, [str(error)]
-
-    def _settle_embedder(self, on_change: Literal["raise", "reembed"]) -> None:
-        if on_change not in ("raise", "reembed"):
-            self.close()
-            raise QueryError("on_embedder_change", on_change, "choose 'raise' or 'reembed'")
-        if self.embedder is None:
-            return
-        stored = self._ledger.get_meta(META_EMBEDDER) if self._ledger.scopes() else None
-        if stored is not None and stored != self.embedder.id:
-            if on_change == "raise":
-                self.close()
-                raise EmbedderMismatchError(stored, self.embedder.id)
-            for scope in self._ledger.scopes():
-                self._recorder.mark_pending(scope)
-                self._states.get(scope).vectors.forget()
-                self._states.discard(scope)
-        if stored != self.embedder.id:
-            self._ledger.set_meta(META_EMBEDDER, self.embedder.id)
-        if stored is not None and stored != self.embedder.id:
-            for scope in self._ledger.scopes():
-                self._recorder.embed_pending(scope)
 
 
 def _cached(embedder: Embedder | None) -> Embedder | None:

@@ -11,7 +11,14 @@ from threading import Lock, RLock
 
 from prism_core.changes import AddLink, Change, FloatArray, PutVector
 from prism_core.encode.encoder import Encoded, Encoder, WriteContext
-from prism_core.errors import EmbeddingError, ScopeError, StaleReadError, WriteConflictError
+from prism_core.errors import (
+    EmbeddingError,
+    ScopeError,
+    StaleReadError,
+    UnknownReceiptError,
+    UnknownUnitError,
+    WriteConflictError,
+)
 from prism_core.protocols import Clock, Delta, Embedder, InboxItem, Ledger
 from prism_core.results import Position, Receipt, ReceiptStatus
 from prism_core.storage.staged import StagedView
@@ -22,6 +29,8 @@ from prism_core.types import Event, MemoryUnit, Scope
 MAX_ATTEMPTS = 64
 STRIPES = 64
 PENDING_BATCH = 64
+LEASED = 256
+LEASE_SECONDS = 60.0
 RETRY_SECONDS = 30.0
 RESOLUTION = timedelta(microseconds=1)
 
@@ -81,7 +90,12 @@ class Recorder:
         return self._locks[hash(scope) % STRIPES]
 
     def record(
-        self, scope: Scope, events: Sequence[Event], receipt_ids: Sequence[str], *, embed: bool = True
+        self,
+        scope: Scope,
+        events: Sequence[Event],
+        receipt_ids: Sequence[str],
+        *,
+        from_inbox: bool = False,
     ) -> list[Receipt]:
         """Store events in one transaction; one receipt per event, in order.
 
@@ -89,20 +103,30 @@ class Recorder:
             scope: where they belong.
             events: in the order they happened.
             receipt_ids: one per event.
-            embed: whether to embed now; otherwise the units are left pending.
+            from_inbox: whether they were accepted before; they have to be in the inbox still when they are stored, and
+                are left waiting to be embedded.
 
         Raises:
             WriteConflictError: if other processes kept changing the scope; nothing was stored.
             LedgerError: if the database refused; nothing was stored.
+            UnknownReceiptError: if one of them is in the inbox no longer; nothing was stored.
         """
         with self.lock(scope):
             vectors: dict[str, FloatArray] = {}
             failure = ""
             for attempt in range(MAX_ATTEMPTS):
                 state = self._states.get(scope)
-                written, based_on = self._encode(scope, state, events, receipt_ids)
+                try:
+                    written, based_on = self._encode(scope, state, events, receipt_ids)
+                except UnknownUnitError:
+                    if self._ledger.head(scope).epoch == state.position.epoch:
+                        raise
+                    continue  # erased since
+                if from_inbox:
+                    # Read after the position: what is erased from the inbox later moves the epoch on.
+                    self._check_waiting(scope, receipt_ids)
                 missing = [text for text in written.texts if text not in vectors]
-                if embed and missing and self._embedder is not None and not failure:
+                if not from_inbox and missing and self._embedder is not None and not failure:
                     fresh, failure = self._embed(missing)
                     vectors |= fresh
                 written = self._completed(written, vectors, failure)
@@ -111,7 +135,7 @@ class Recorder:
                         scope, written.changes, based_on=based_on, recorded_at=self._clock(), receipts=written.receipts
                     )
                 except StaleReadError:
-                    _back_off(attempt)
+                    back_off(attempt)
                     continue
                 with state.lock:
                     if state.position == based_on:
@@ -119,17 +143,31 @@ class Recorder:
                 return written.receipts
         raise WriteConflictError(MAX_ATTEMPTS)
 
+    def drain(self, scope: Scope) -> list[Receipt]:
+        """Process what waits in a scope's inbox; it is embedded later."""
+        receipts: list[Receipt] = []
+        while True:
+            owner = self._encoder.new_id()
+            items = self._ledger.lease(scope, owner=owner, now=self._clock(), seconds=LEASE_SECONDS, limit=LEASED)
+            if not items:
+                return receipts
+            receipts += self.record_items(scope, items)
+
     def record_items(self, scope: Scope, items: Sequence[InboxItem]) -> list[Receipt]:
         """Process accepted events; one that cannot be stored is rejected in its receipt and holds up no other."""
-        try:
-            return self.record(scope, [item.event for item in items], [item.receipt_id for item in items], embed=False)
-        except (ValueError, ScopeError) as error:
-            if len(items) > 1:
-                return [receipt for item in items for receipt in self.record_items(scope, [item])]
-            refused = Receipt(items[0].receipt_id, ReceiptStatus.REJECTED, reason=str(error))
-            head = self._ledger.head(scope)
-            self._ledger.commit(scope, [], based_on=head, recorded_at=self._clock(), receipts=[refused])
-            return [refused]
+        with self.lock(scope):
+            try:
+                events, receipt_ids = [item.event for item in items], [item.receipt_id for item in items]
+                return self.record(scope, events, receipt_ids, from_inbox=True)
+            except UnknownReceiptError:
+                # Erased meanwhile, or processed by whoever held the lease before.
+                left = {item.receipt_id for item in self._ledger.unprocessed(scope, receipt_ids)}
+                items = [item for item in items if item.receipt_id in left]
+                return self.record_items(scope, items) if items else []
+            except (ValueError, ScopeError) as error:
+                if len(items) > 1:
+                    return [receipt for item in items for receipt in self.record_items(scope, [item])]
+                return [self._refuse(scope, items[0], str(error))]
 
     def embed_pending(self, scope: Scope, *, limit: int | None = None) -> int:
         """Embed units that wait for it; answers how many were embedded.
@@ -150,7 +188,10 @@ class Recorder:
                     ids = list(state.vectors.pending)[:PENDING_BATCH]
                 if not ids:
                     break
-                units = self._ledger.units(scope, ids)
+                try:
+                    units = self._ledger.units(scope, ids)
+                except UnknownUnitError:
+                    continue  # erased since
                 vectors, failure = self._embed([unit.text for unit in units])
                 if failure:
                     break
@@ -171,8 +212,26 @@ class Recorder:
                     based_on = state.position
                 if self._commit_vectors(scope, state, changes, based_on):
                     return
-                _back_off(attempt)
+                back_off(attempt)
         raise WriteConflictError(MAX_ATTEMPTS)
+
+    def _refuse(self, scope: Scope, item: InboxItem, reason: str) -> Receipt:
+        refused = Receipt(item.receipt_id, ReceiptStatus.REJECTED, reason=reason)
+        for attempt in range(MAX_ATTEMPTS):
+            head = self._ledger.head(scope)
+            try:
+                self._ledger.commit(scope, [], based_on=head, recorded_at=self._clock(), receipts=[refused])
+            except StaleReadError:
+                back_off(attempt)
+                continue
+            return refused
+        raise WriteConflictError(MAX_ATTEMPTS)
+
+    def _check_waiting(self, scope: Scope, receipt_ids: Sequence[str]) -> None:
+        left = {item.receipt_id for item in self._ledger.unprocessed(scope, receipt_ids)}
+        for receipt_id in receipt_ids:
+            if receipt_id not in left:
+                raise UnknownReceiptError(receipt_id, scope)
 
     def _commit_vectors(
         self, scope: Scope, state: ScopeState, changes: Sequence[PutVector], based_on: Position
@@ -243,6 +302,7 @@ def _degraded(item: Encoded, failure: str) -> Encoded:
     return replace(item, receipt=replace(item.receipt, status=ReceiptStatus.DEGRADED, reason=reason))
 
 
-def _back_off(attempt: int) -> None:
+def back_off(attempt: int) -> None:
+    """Wait a little before another attempt."""
     # Writers that met once would otherwise meet again.
     time.sleep(random.uniform(0, 0.001 * min(attempt + 1, 20)))

@@ -76,8 +76,46 @@ class Ledger(Protocol):
         """
         ...
 
+    def erase(
+        self,
+        scope: Scope,
+        unit_ids: Sequence[str],
+        *,
+        based_on: Position,
+        recorded_at: datetime,
+        receipt_ids: Sequence[str] = (),
+    ) -> Position:
+        """Remove units with their links, vectors, keys and receipts, and blank what the log says of them.
+
+        Args:
+            scope: whose units.
+            unit_ids: which units.
+            based_on: the head the choice was made at.
+            recorded_at: aware instant written to the log.
+            receipt_ids: receipts of accepted events that are taken off the inbox unprocessed.
+
+        Returns:
+            The new head: one entry further, in the next epoch, so that whatever was derived before is discarded.
+
+        Raises:
+            StaleReadError: if the head has moved on; nothing was erased.
+            UnknownUnitError: if the scope has none of one of these ids; nothing was erased.
+        """
+        ...
+
+    def erase_scope(self, scope: Scope) -> tuple[list[str], Position]:
+        """Remove everything a scope holds, its log included; only its epoch survives, raised by one.
+
+        Returns:
+            The ids of the units it held, oldest first, and its new head, seq 0 of the next epoch; `Position()` for a
+            scope that was never written.
+        """
+        ...
+
     def delta(self, scope: Scope, after: int, *, vectors_after: int | None = None) -> Delta:
         """Everything that changed after a seq, read in one snapshot.
+
+        What was erased is not told: where the position is of another epoch, the delta from 0 is the whole truth.
 
         Args:
             scope: whose log.
@@ -118,6 +156,10 @@ class Ledger(Protocol):
         """Whether accepted events of the scope wait to be processed, leased or not."""
         ...
 
+    def unprocessed(self, scope: Scope, receipt_ids: Sequence[str] | None = None) -> list[InboxItem]:
+        """What waits in the inbox, leased or not, oldest first: all of it, or what has one of these receipts."""
+        ...
+
     def receipt(self, scope: Scope, receipt_id: str) -> Receipt:
         """A receipt that was given out.
 
@@ -135,7 +177,7 @@ class Ledger(Protocol):
         ...
 
     def scopes(self) -> list[Scope]:
-        """Every scope that was ever written, for maintenance."""
+        """Every scope that was ever written and not erased as a whole since, for maintenance."""
         ...
 
     def get_meta(self, key: str) -> str | None:
@@ -151,7 +193,11 @@ class Ledger(Protocol):
         ...
 
     def note_index_position(self, index_id: str, scope: Scope, position: Position) -> None:
-        """Note how far an index has followed a scope."""
+        """Note how far an index has followed a scope; what was noted in an older epoch is forgotten."""
+        ...
+
+    def index_outdated(self, scope: Scope) -> bool:
+        """Whether an index was noted for the scope in another epoch: it may hold what was erased since."""
         ...
 
     def close(self) -> None:

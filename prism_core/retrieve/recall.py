@@ -96,6 +96,7 @@ def recall(
     limits: Recall,
     *,
     at_least: int = 0,
+    eligible: NDArray[np.bool_] | None = None,
 ) -> Pool:
     """Collect the candidates of a query.
 
@@ -106,8 +107,11 @@ def recall(
         vector: the question's embedding, shape (d,), or None without an embedder.
         limits: how many rows each channel may propose.
         at_least: fill up with the newest admitted rows to this many.
+        eligible: rows that may be proposed at all, shape (n,); None for every row.
     """
-    allowed = _allowed(query, view)
+    allowed = admitted(query, view)
+    if eligible is not None:
+        allowed = eligible if allowed is None else allowed & eligible
     names: list[str] = []
     proposed = np.zeros(len(view.ids), dtype=np.int32)
     for name, rows in _channels(query, view, lexical, vector, limits, allowed):
@@ -167,7 +171,7 @@ def top_rows(scores: FloatArray, k: int) -> IntArray:
     return positive[np.argsort(-scores[positive], kind="stable")][:k]
 
 
-def _allowed(query: IntentQuery, view: ScopeView) -> NDArray[np.bool_] | None:
+def admitted(query: IntentQuery, view: ScopeView) -> NDArray[np.bool_] | None:
     """Rows that the query's limits admit, shape (n,); None when there is no limit."""
     allowed: NDArray[np.bool_] | None = None
     if query.task_id is not None or query.session_id is not None:

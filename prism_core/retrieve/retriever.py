@@ -158,6 +158,7 @@ class Retriever:
         *,
         at_least: int = 0,
         cut: bool = True,
+        eligible: NDArray[np.bool_] | None = None,
     ) -> Ranking:
         """Rank the candidates of a query.
 
@@ -167,11 +168,12 @@ class Retriever:
             vector: the question's embedding, shape (d,), or None to rank without one.
             at_least: fill the pool up to this many candidates while the query's limits admit that many.
             cut: whether candidates below the floor are out of the race; otherwise they only carry a low confidence.
+            eligible: rows that may be candidates at all, shape (n,); None for every row.
         """
         planned = self.planner.plan(query, view)
         terms = analyze(planned.text)
         lexical = view.lexical(terms)
-        pool = recall(planned, view, lexical, vector, self.options.limits, at_least=at_least)
+        pool = recall(planned, view, lexical, vector, self.options.limits, at_least=at_least, eligible=eligible)
         if not len(pool.rows):
             return Ranking(planned)
         evidence = Evidence(view, pool.rows, lexical, terms, vector)

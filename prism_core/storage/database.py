@@ -109,6 +109,19 @@ class Database:
             finally:
                 connection.close()
 
+    def settle(self) -> None:
+        """Move what was committed from the write-ahead log into the database, and empty the log.
+
+        The log keeps earlier versions of pages. Where another process is reading, it is emptied at a later call, or
+        when the last process closes the database.
+        """
+        with self._write_turn, self._guard("empty the write-ahead log"):
+            connection = self._reader.raw_connection()
+            try:
+                connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            finally:
+                connection.close()
+
     def close(self) -> None:
         """Release every connection; closing twice is no error."""
         self._closed = True
@@ -165,6 +178,8 @@ def _engine(url: URL, *, in_memory: bool, busy_seconds: float) -> Engine:
         for pragma in (f"busy_timeout={int(busy_seconds * 1000)}", "journal_mode=WAL", "synchronous=FULL"):
             connection.execute(f"PRAGMA {pragma}").fetchall()
         connection.execute("PRAGMA foreign_keys=ON")
+        # What is deleted is overwritten with zeros, not only unlinked.
+        connection.execute("PRAGMA secure_delete=ON").fetchall()
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:

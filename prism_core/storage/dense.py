@@ -78,8 +78,10 @@ class VectorProjection:
         self._came_in = 0
         self._scored: tuple[FloatArray, FloatArray] | None = None
         self._position = Position()
+        self._marked = False
         self.pending: dict[str, None] = {}
         self.followed = self._noted()
+        self._position = Position(0, self.followed.epoch)
 
     @property
     def nbytes(self) -> int:
@@ -144,8 +146,12 @@ class VectorProjection:
         base = self._base = self._base or self._choice.open()
         if base is None:
             return
+        due = np.flatnonzero(self._due)[:limit]
         try:
-            self._write_due(base, np.flatnonzero(self._due)[:limit])
+            if len(due) and not self._marked:
+                # Before anything is written: an erase has to know that the index may hold something of the scope.
+                self._note(base, Position(0, self._position.epoch))
+            self._write_due(base, due)
         except DimensionMismatchError:
             self._start_over(base)
             return
@@ -153,8 +159,12 @@ class VectorProjection:
             self._lose(error)
             return
         if not self._due.any():
-            self._ledger.note_index_position(base.id, self._scope, self._position)
+            self._note(base, self._position)
             self.followed = self._position
+
+    def _note(self, base: VectorIndex, position: Position) -> None:
+        self._ledger.note_index_position(base.id, self._scope, position)
+        self._marked = True
 
     def _write_due(self, base: VectorIndex, due: IntArray) -> None:
         for start in range(0, len(due), _BATCH):
@@ -260,15 +270,26 @@ class VectorProjection:
         """Drop everything the index holds of the scope, so that it is filled again from the ledger."""
         if self._base is not None:
             self._base.drop(self._scope)
-            self._ledger.note_index_position(self._base.id, self._scope, Position())
+            self._ledger.note_index_position(self._base.id, self._scope, Position(0, self.followed.epoch))
 
     def _noted(self) -> Position:
         head = self._ledger.head(self._scope)
+        start = Position(0, head.epoch)
+        outdated = self._ledger.index_outdated(self._scope)
         # A scope has fewer vectors than log entries, so a short log cannot be worth opening the index for.
-        if head.seq >= self._choice.from_size:
+        if outdated or head.seq >= self._choice.from_size:
             self._base = self._choice.open()
-        noted = self._ledger.index_position(self._base.id, self._scope) if self._base else None
-        if self._base is None or noted is None or noted.epoch != head.epoch:
-            return Position(0, head.epoch)
-        # An index that lost its files answers as if it had never been written.
-        return noted if self._base.count(self._scope) else Position(0, head.epoch)
+        if self._base is None:
+            return start
+        noted = self._ledger.index_position(self._base.id, self._scope)
+        try:
+            if outdated or (noted is not None and noted.epoch != head.epoch):
+                self._base.drop(self._scope)
+                self._note(self._base, start)
+                return start
+            self._marked = noted is not None
+            # An index that lost its files answers as if it had never been written.
+            return noted if noted is not None and self._base.count(self._scope) else start
+        except (IndexFailedError, IndexLockedError) as error:
+            self._lose(error)
+            return start

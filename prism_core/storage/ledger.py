@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Self
 
-from sqlalchemy import Connection, ScalarSelect, Select, bindparam, func, literal, select
+from sqlalchemy import Connection, ScalarSelect, Select, bindparam, delete, exists, func, literal, or_, select
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from prism_core.changes import Change, FloatArray
 from prism_core.errors import LedgerError, StaleReadError, UnknownReceiptError, UnknownUnitError
 from prism_core.protocols import Delta, InboxItem
 from prism_core.results import Finding, LogEntry, Position, Receipt, ScopeStats
-from prism_core.storage import check, codec, inbox, schema, writer
+from prism_core.storage import check, codec, erasing, inbox, schema, writer
 from prism_core.storage.database import Database
 from prism_core.storage.prepared import Prepared
 from prism_core.types import Event, MemoryUnit, Scope, scope_key, utc
@@ -108,10 +108,34 @@ _RELATIONS = (
 )
 _PENDING = select(func.count()).where(schema.vectors.c.scope_id == _SCOPE, schema.vectors.c.vector.is_(None))
 _INBOX = select(func.count()).where(schema.inbox.c.scope_id == _SCOPE)
-_SCOPES = select(schema.scopes.c.key).order_by(schema.scopes.c.id)
+# A scope that was erased as a whole is listed again once something is written there.
+_SCOPES = (
+    select(schema.scopes.c.key)
+    .where(
+        or_(
+            schema.scopes.c.epoch == 0,
+            schema.scopes.c.seq > 0,
+            exists().where(schema.inbox.c.scope_id == schema.scopes.c.id),
+        )
+    )
+    .order_by(schema.scopes.c.id)
+)
 _META = select(schema.meta.c.value).where(schema.meta.c.key == bindparam("name"))
 _INDEX_POSITION = select(schema.index_positions.c.seq, schema.index_positions.c.epoch).where(
     schema.index_positions.c.index_id == bindparam("index"), schema.index_positions.c.scope_id == _SCOPE
+)
+_OUTDATED = (
+    select(func.count())
+    .select_from(schema.index_positions.join(schema.scopes))
+    .where(schema.scopes.c.key == bindparam("key"), schema.index_positions.c.epoch != schema.scopes.c.epoch)
+)
+_FORGET_OUTDATED = delete(schema.index_positions).where(
+    schema.index_positions.c.scope_id == _SCOPE, schema.index_positions.c.epoch < bindparam("epoch")
+)
+_IN_INBOX = (
+    select(schema.inbox.c.receipt_id, schema.inbox.c.event)
+    .where(schema.inbox.c.scope_id == _SCOPE)
+    .order_by(schema.inbox.c.pk)
 )
 
 
@@ -188,6 +212,58 @@ class SqlLedger:
                 seq = writer.apply_changes(connection, scope, scope_id, changes, head=seq, now=now)
             writer.store_receipts(connection, scope_id, receipts)
         return Position(seq, head.epoch)
+
+    def erase(
+        self,
+        scope: Scope,
+        unit_ids: Sequence[str],
+        *,
+        based_on: Position,
+        recorded_at: datetime,
+        receipt_ids: Sequence[str] = (),
+    ) -> Position:
+        """Remove units with their links, vectors, keys and receipts, and blank what the log says of them.
+
+        Args:
+            scope: whose units.
+            unit_ids: which units.
+            based_on: the head the choice was made at.
+            recorded_at: aware instant written to the log.
+            receipt_ids: receipts of accepted events that are taken off the inbox unprocessed.
+
+        Returns:
+            The new head, in the next epoch.
+
+        Raises:
+            StaleReadError: if the head has moved on; nothing was erased.
+            UnknownUnitError: if the scope has none of one of these ids; nothing was erased.
+            NaiveDatetimeError: if `recorded_at` has no time zone; nothing was erased.
+        """
+        now = utc(recorded_at, "recorded_at")
+        with self._database.writing("erase units") as connection:
+            scope_id, head = writer.locked_scope(connection, scope, now=now)
+            if head != based_on:
+                raise StaleReadError(based_on.seq, head.seq)
+            missing = erasing.unknown(connection, scope_id, unit_ids)
+            if missing is not None:
+                raise UnknownUnitError(missing, scope)
+            position = erasing.erase_units(connection, scope_id, head, unit_ids, receipt_ids, now=now)
+        self._database.settle()
+        return position
+
+    def erase_scope(self, scope: Scope) -> tuple[list[str], Position]:
+        """Remove everything a scope holds; only its epoch survives.
+
+        Returns:
+            The ids of the units it held, oldest first, and its new head; `Position()` for a scope never written.
+        """
+        with self._database.writing("erase a scope") as connection:
+            found = writer.find_scope(connection, scope)
+            if found is None:
+                return [], Position()
+            ids, position = erasing.erase_scope(connection, *found)
+        self._database.settle()
+        return ids, position
 
     def delta(self, scope: Scope, after: int, *, vectors_after: int | None = None) -> Delta:
         """Everything that changed after a seq, read in one snapshot.
@@ -276,6 +352,14 @@ class SqlLedger:
         """Whether accepted events of the scope wait to be processed, leased or not."""
         return self._database.fetch("look into the inbox", _HAS_INBOX, {"key": scope_key(scope)})[0][0] is not None
 
+    def unprocessed(self, scope: Scope, receipt_ids: Sequence[str] | None = None) -> list[InboxItem]:
+        """What waits in the inbox, leased or not, oldest first: all of it, or what has one of these receipts."""
+        parameters = {"key": scope_key(scope), "ids": json.dumps(list(receipt_ids or ()))}
+        statement = _IN_INBOX if receipt_ids is None else _IN_INBOX.where(schema.inbox.c.receipt_id.in_(_IDS))
+        with self._database.reading("look into the inbox") as connection:
+            rows = connection.execute(statement, parameters).all()
+        return [InboxItem(receipt_id, Event.model_validate_json(event)) for receipt_id, event in rows]
+
     def receipt(self, scope: Scope, receipt_id: str) -> Receipt:
         """A receipt that was given out.
 
@@ -312,7 +396,7 @@ class SqlLedger:
             )
 
     def scopes(self) -> list[Scope]:
-        """Every scope that was ever written, in the order they were first written."""
+        """Every scope that was ever written and not erased since, in the order they were first written."""
         with self._database.reading("list scopes") as connection:
             return [tuple(json.loads(key)) for key in connection.scalars(_SCOPES)]
 
@@ -335,7 +419,10 @@ class SqlLedger:
         return None if row is None else Position(*row)
 
     def note_index_position(self, index_id: str, scope: Scope, position: Position) -> None:
-        """Note how far an index has followed a scope; a scope that was never written has nothing to follow."""
+        """Note how far an index has followed a scope; what was noted of any index in an older epoch is forgotten.
+
+        A scope that was never written has nothing to follow.
+        """
         values = {"seq": position.seq, "epoch": position.epoch}
         statement = upsert(schema.index_positions).from_select(
             ["index_id", "scope_id", "seq", "epoch"],
@@ -345,6 +432,12 @@ class SqlLedger:
         )
         with self._database.writing("note an index position") as connection:
             connection.execute(statement.on_conflict_do_update(index_elements=["index_id", "scope_id"], set_=values))
+            connection.execute(_FORGET_OUTDATED, {"key": scope_key(scope), "epoch": position.epoch})
+
+    def index_outdated(self, scope: Scope) -> bool:
+        """Whether an index was noted for the scope in another epoch: it may hold what was erased since."""
+        with self._database.reading("read index positions") as connection:
+            return bool(connection.scalar(_OUTDATED, {"key": scope_key(scope)}))
 
     def check(self) -> list[Finding]:
         """Look for damage, for `doctor`.

@@ -12,6 +12,7 @@ from threading import RLock
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import JsonValue
 
 from prism_core.changes import FloatArray, IntArray
 from prism_core.protocols import Delta, Ledger
@@ -23,6 +24,7 @@ from prism_core.storage.graph import ScopeGraph
 from prism_core.storage.identifiers import IdentifierIndex
 from prism_core.storage.keys import KeyIndex
 from prism_core.storage.lexical import LexicalIndex
+from prism_core.storage.metadata import MetadataIndex
 from prism_core.storage.origins import MOST_CALLS, ArgumentOrigins, Offers, Origin, lifts
 from prism_core.text import analyze, date_terms, identifiers, normalize, relative_dates
 from prism_core.types import EXPLAINING_RELATIONS, MemoryUnit, Outcome, Relation, Scope
@@ -44,17 +46,22 @@ class ScopeState:
     def __init__(self, scope: Scope, ledger: Ledger, choice: IndexChoice) -> None:
         self.scope = scope
         self.lock = RLock()
-        self.position = Position(0, ledger.head(scope).epoch)
+        self._ledger = ledger
+        self._choice = choice
+        self.restart()
+
+    def restart(self) -> None:
+        """Discard everything; the next `catch_up` derives it from the ledger again, in the scope's present epoch."""
+        self.position = Position(0, self._ledger.head(self.scope).epoch)
         self.columns = UnitColumns()
         self.graph = ScopeGraph()
-        self._ledger = ledger
         self._lexical = LexicalIndex()
         self._identifiers = IdentifierIndex()
         self._profiles = ArgumentProfiles()
         self._origins = ArgumentOrigins(self._identifiers)
         self._ids: list[str] = []
         self._row_of: dict[str, int] = {}
-        self.vectors = VectorProjection(scope, ledger, choice, self._ids, self._row_of)
+        self.vectors = VectorProjection(self.scope, self._ledger, self._choice, self._ids, self._row_of)
         self._explained: set[int] = set()
         self._entities = KeyIndex()
         self._labels = KeyIndex()
@@ -63,18 +70,30 @@ class ScopeState:
         self._awaiting: dict[tuple[str | None, str], dict[str, None]] = defaultdict(dict)
         self._steps: dict[tuple[str | None, str], str] = {}
         self._took: dict[tuple[str | None, str], str] = {}
+        self._metadata: MetadataIndex | None = None
 
     # -- following the ledger ------------------------------------------------------------------------------------
 
     def catch_up(self) -> None:
-        """Apply what was committed since, by whomever."""
-        if self._ledger.head(self.scope).seq == self.position.seq:
+        """Apply what was committed since, by whomever; start over where something was erased since."""
+        while (head := self._ledger.head(self.scope)) != self.position:
+            if head.epoch != self.position.epoch:
+                self.restart()
+                continue
+            fresh = self.position.seq == 0
+            vectors_after = self.vectors.followed.seq if fresh else self.position.seq
+            delta = self._ledger.delta(self.scope, self.position.seq, vectors_after=vectors_after)
+            if delta.position.epoch != self.position.epoch:
+                continue
+            self.apply(delta)
+            if fresh and vectors_after:
+                self._fill()
             return
-        fresh = self.position.seq == 0
-        vectors_after = self.vectors.followed.seq if fresh else self.position.seq
-        self.apply(self._ledger.delta(self.scope, self.position.seq, vectors_after=vectors_after))
-        if fresh and vectors_after:
-            self.vectors.fill(self._ledger.delta(self.scope, self.position.seq, vectors_after=0).vectors)
+
+    def _fill(self) -> None:
+        """Read the vectors that the index holds already; what came in meanwhile is left to the next delta."""
+        vectors = self._ledger.delta(self.scope, self.position.seq, vectors_after=0).vectors
+        self.vectors.fill([(unit_id, vector) for unit_id, vector in vectors if unit_id in self._row_of])
 
     def apply(self, delta: Delta) -> None:
         """Take over changed units, links and vectors; applying the same delta again changes nothing."""
@@ -107,6 +126,8 @@ class ScopeState:
         self._labels.put(row, unit.intent_tags)
         said = [term for value in relative_dates(unit.text, unit.event_time) for term in value.terms]
         self._dates.put(row, [*(term for term in terms if term.startswith("@")), *said])
+        if self._metadata is not None:
+            self._metadata.put(row, unit.metadata)
         self._await_reply(unit)
 
     def _place(self, unit: MemoryUnit, row: int, chain: str) -> None:
@@ -145,7 +166,8 @@ class ScopeState:
             self._labels,
             self._dates,
         )
-        return sum(part.nbytes for part in parts) + BYTES_PER_UNIT * len(self._ids)
+        metadata = 0 if self._metadata is None else self._metadata.nbytes
+        return sum(part.nbytes for part in parts) + metadata + BYTES_PER_UNIT * len(self._ids)
 
     # -- protocols.ScopeView ---------------------------------------------------------------------------------------
 
@@ -192,6 +214,18 @@ class ScopeState:
     def numbered_chain(self, *, task: int | None = None, session: int | None = None) -> IntArray:
         """Rows of the task or session of a number, in the order of time."""
         return self.columns.numbered_rows(task=task, session=session)
+
+    def holding(self, metadata: Mapping[str, JsonValue]) -> IntArray:
+        """Rows whose metadata has all of these keys with these values, ascending.
+
+        The first such question of a scope reads every unit; from then on the answer is looked up.
+        """
+        if self._metadata is None:
+            index = MetadataIndex()
+            for row, unit in enumerate(self._ledger.units(self.scope, self._ids)):
+                index.put(row, unit.metadata)
+            self._metadata = index
+        return self._metadata.rows(metadata, len(self._ids))
 
     def lexical(self, terms: Sequence[str]) -> FloatArray:
         """BM25 of every row."""

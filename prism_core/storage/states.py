@@ -31,11 +31,10 @@ class ScopeStates:
         self._lock = Lock()
 
     def get(self, scope: Scope) -> ScopeState:
-        """The state of a scope, of the scope's present epoch; it may have to catch up."""
-        epoch = self._ledger.head(scope).epoch
+        """The state of a scope; it may have to catch up."""
         with self._lock:
             state = self._states.get(scope)
-            if state is None or state.position.epoch != epoch:
+            if state is None:
                 state = self._states[scope] = ScopeState(scope, self._ledger, self._choice)
             self._states.move_to_end(scope)
             self._measure(scope, state)
@@ -55,7 +54,7 @@ class ScopeStates:
     def _measure(self, scope: Scope, state: ScopeState) -> None:
         """Note the size of the state in use, and put out the least recently used ones while there is too much."""
         known = self._sizes.get(scope)
-        if known is not None and state.position.seq < known[0] + MEASURED_EVERY:
+        if known is not None and known[0] <= state.position.seq < known[0] + MEASURED_EVERY:
             return
         self._total += (fresh := state.nbytes) - (known[1] if known else 0)
         self._sizes[scope] = (state.position.seq, fresh)

@@ -22,6 +22,7 @@ from prism_core.errors import (
 )
 from prism_core.protocols import Ledger
 from prism_core.results import Position, Receipt, ReceiptStatus
+from prism_core.testing.erasure import ErasureContract
 from prism_core.testing.scripted import ALICE, BOB, START, add, commit, make_unit, run_threads, unit_vectors
 from prism_core.types import Event, Fact, Kind, Link, Outcome, Relation, Scope, Status
 
@@ -30,7 +31,7 @@ def _link(source: str, target: str, **fields: object) -> AddLink:
     return AddLink(Link.model_validate({"source": source, "target": target, "relation": Relation.FOLLOWS, **fields}))
 
 
-class LedgerContract:
+class LedgerContract(ErasureContract):
     """What every `Ledger` keeps. Provide a fixture `ledger` that answers an empty one."""
 
     def test_an_unwritten_scope_is_empty(self, ledger: Ledger) -> None:

@@ -15,7 +15,7 @@ def plan(text: str, **given: object) -> IntentQuery:
     memory = PrismMemory.open(embedder=None)
     for name in ("book_flight", "book_flight_return", "search", "Read"):
         memory.write(Event(kind=Kind.STEP, action=f"{name}()", action_type=name), scope="a")
-    state = memory._ready(("a",))
+    state = memory._reader.ready(("a",))
     return PLANNER.plan(IntentQuery.model_validate({"text": text, **given}), state)
 
 
