@@ -1,8 +1,9 @@
 """Long-term memory for LLM agents: a temporal-causal graph, hybrid retrieval and Pareto ranking."""
 
-from prism_core.context import ContextBuilder, Packed
+from prism_core.context import ContextBuilder, Packed, without_recalled
 from prism_core.embed import CachedEmbedder, MiniLMEmbedder, MultilingualEmbedder
 from prism_core.errors import PrismError
+from prism_core.ingest import message_events
 from prism_core.memory import PrismMemory
 from prism_core.protocols import Clock, Embedder, IdFactory, Ledger, TokenCounter, VectorIndex
 from prism_core.results import (
@@ -39,6 +40,7 @@ from prism_core.types import (
     Scope,
     Source,
     Status,
+    scope_of,
 )
 
 __version__ = "0.1.0"
@@ -90,4 +92,7 @@ __all__ = [
     "Status",
     "TokenCounter",
     "VectorIndex",
+    "message_events",
+    "scope_of",
+    "without_recalled",
 ]

@@ -39,6 +39,19 @@ def quoted(text: str, marker: str) -> str:
     return "\n  ".join(line.rstrip() for line in text.splitlines() if line.strip()).lstrip()
 
 
+def without_recalled(text: str, marker: str = MARKER) -> str:
+    """A text without the blocks of memories in it: what was recalled is not new, and is not stored again.
+
+    Args:
+        text: anything, such as a prompt with a block at its end, or a reply that repeats one.
+        marker: name of the tags around a block. A block that was cut off before its closing tag ends with the text.
+    """
+    if f"<{marker}>" not in text:
+        return text
+    name = re.escape(marker)
+    return re.sub(rf"\s*<{name}>.*?(?:</{name}>|\Z)", "", text, flags=re.DOTALL).strip()
+
+
 def without_elisions(text: str) -> str:
     """A text that holds nothing a reader could take for the mark of an excerpt: its `[…` becomes `(…`."""
     return _ELISION.sub("(", text)
