@@ -247,8 +247,7 @@ class PrismChatMemory(BaseMemory):
 
     def _reread(self, transcript: Transcript, epoch: int | None) -> None:
         with self._failures.caught("read the conversation", self.on_failure):
-            if transcript.epoch is not None:
-                transcript.reload()
+            transcript.reload()
             transcript.epoch = epoch
 
     def _shown(self, transcript: Transcript, spent: int) -> list[Entry]:

@@ -20,7 +20,7 @@ from llama_index.core.base.llms.types import (
 )
 from llama_index.core.llms import ChatMessage, MessageRole
 
-from prism_core import Event, MemoryUnit, Source, message_events
+from prism_core import Event, MemoryUnit, Source, message_events, without_recalled
 
 OWN_TOOLS = ("recall_memory", "save_memory", "why_memory", "forget_memory")
 """Tools that talk to the memory; what passes through them is in it already."""
@@ -28,24 +28,28 @@ OWN_TOOLS = ("recall_memory", "save_memory", "why_memory", "forget_memory")
 _ROLES = {MessageRole.CHATBOT: "assistant", MessageRole.MODEL: "assistant"}
 _PLAIN = {MessageRole.USER: Source.USER, MessageRole.ASSISTANT: Source.ASSISTANT}
 _MEDIA = (ImageBlock, AudioBlock, VideoBlock, DocumentBlock)
-_RECALLED = re.compile(r"\s*<past_experience>.*?</past_experience>", re.DOTALL)
 _SESSION = "session_id"
+_TAGS = re.compile(r"(?:\s*</?\w+>)*\s*")
 
 
-def to_events(message: ChatMessage, **shared: Any) -> list[Event]:
+def to_events(
+    message: ChatMessage, *, key: str | None = None, session_id: str | None = None, task_id: str | None = None
+) -> list[Event]:
     """What a message says and does, as events.
 
     Text that was recalled is left out, so that no memory confirms itself, and so are calls of the memory's own tools.
 
     Args:
         message: of any role.
-        shared: fields of every event, such as `session_id`.
+        key: idempotency key of the first event; those after it get `.1`, `.2` and so on.
+        session_id: the session of every event.
+        task_id: the task of every event.
 
     Returns:
         A message for what was said, one step per tool call, a step without an action for a tool's reply; nothing for
         a system prompt or a message without content.
     """
-    events = message_events(_chat_form(message), **shared)
+    events = message_events(_chat_form(message), key=key, session_id=session_id, task_id=task_id)
     return [event for event in events if event.text.strip() or event.source is Source.TOOL]
 
 
@@ -77,9 +81,12 @@ def text_of(message: ChatMessage) -> str:
 
 
 def fingerprint(message: ChatMessage) -> str:
-    """Equal for messages that say the same; what hosts add in passing, such as a session id, does not count."""
-    said = [block.model_dump() for block in message.blocks if not isinstance(block, ToolCallBlock)]
-    content = [message.role.value, said, tool_calls(message), reply_to(message)]
+    """Equal for messages that say the same.
+
+    What is added in passing does not count: a session id, or a block of memories.
+    """
+    said = [_said(block) for block in message.blocks if not isinstance(block, ToolCallBlock)]
+    content = [message.role.value, [each for each in said if each], tool_calls(message), reply_to(message)]
     return hashlib.blake2b(_json(content).encode(), digest_size=8).hexdigest()
 
 
@@ -112,11 +119,6 @@ def copied(message: ChatMessage) -> ChatMessage:
     return message.model_copy(update={"blocks": [*message.blocks], "additional_kwargs": kept})
 
 
-def without_recalled(text: str) -> str:
-    """A text without the blocks that were recalled into it."""
-    return _RECALLED.sub("", text)
-
-
 def _role(message: ChatMessage) -> str:
     return _ROLES.get(message.role, message.role.value)
 
@@ -134,7 +136,7 @@ def _chat_form(message: ChatMessage) -> dict[str, Any]:
 
 
 def _content(message: ChatMessage) -> list[dict[str, Any]]:
-    texts = [_encodable(without_recalled(text)) for block in message.blocks for text in _texts(block)]
+    texts = [_encodable(_new(text)) for block in message.blocks for text in _texts(block)]
     parts: list[dict[str, Any]] = [{"type": "text", "text": text} for text in texts if text.strip()]
     if len(texts) == 1 and parts:
         parts = [{"type": "text", "text": texts[0]}]
@@ -143,6 +145,16 @@ def _content(message: ChatMessage) -> list[dict[str, Any]]:
         # Text is what makes a message findable; one that only shows something says so.
         parts.append({"type": "text", "text": " ".join(f"[{block.block_type}]" for block in media)})
     return [*parts, *(_medium(block) for block in media if block.url is not None)]
+
+
+def _said(block: Any) -> object:
+    return _new(block.text).rstrip() if isinstance(block, TextBlock) else block.model_dump()
+
+
+def _new(text: str) -> str:
+    """A text without what was recalled into it, and without the tags a host wrapped around that."""
+    rest = without_recalled(text)
+    return "" if rest != text and _TAGS.fullmatch(rest) else rest
 
 
 def _medium(block: Any) -> dict[str, Any]:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import ClassVar
 
 from llama_index.core.tools.tool_spec.base import SPEC_FUNCTION_TYPE, BaseToolSpec
 
-from prism_core import ContextBuilder, Event, Kind, MemoryUnit, PrismMemory, ReceiptStatus, Source
+from prism_core import ChainStep, ContextBuilder, Event, Kind, PrismMemory, ReceiptStatus, Source, without_recalled
 from prism_core.errors import ScopeError
 from prism_llamaindex.failures import CAUGHT
-from prism_llamaindex.messages import without_recalled
 
 NOTHING = "Nothing about that is remembered."
 
@@ -113,7 +112,7 @@ class PrismToolSpec(BaseToolSpec):
 
     def _recalled(self, query: str) -> str:
         found = self.memory.search(query, scope=self.scope, budget=self.budget)
-        return self._listed((unit, "") for unit in found.units) or NOTHING
+        return self._builder(ids=True).pack(found.units, self.budget, query).text or NOTHING
 
     def _saved(self, text: str) -> str:
         event = Event(
@@ -133,8 +132,9 @@ class PrismToolSpec(BaseToolSpec):
 
     def _explained(self, memory_id: str) -> str:
         chain = self.memory.why(self._id(memory_id), scope=self.scope)
-        reasons = ((step.unit, step.link.reason if step.link else "the memory asked about") for step in chain)
-        return self._listed(sorted(reasons, key=lambda each: each[0].id != chain.root))
+        # The memory asked about comes first, so that the budget never leaves it out.
+        steps = sorted(chain, key=lambda step: step.depth)
+        return self._builder().quote(map(_told, steps), self.budget)
 
     def _forgotten(self, memory_id: str) -> str:
         unit_id = self._id(memory_id)
@@ -145,11 +145,10 @@ class PrismToolSpec(BaseToolSpec):
         """The unit that an id means, as a model may write it."""
         return self.memory.get(memory_id.strip("[]… \t\n"), scope=self.scope).id
 
-    def _listed(self, units: Iterable[tuple[MemoryUnit, str]]) -> str:
-        """Memories with their ids, best first, as one fenced block within the budget."""
-        named = [
-            # Ahead of all a unit says, the id is quoted with it and survives whatever the unit says.
-            unit.model_copy(update={"thought": "\n".join(filter(None, [f"[{unit.id}] {note}".strip(), unit.thought]))})
-            for unit, note in units
-        ]
-        return ContextBuilder(self.memory.counter).pack(named, self.budget).text
+    def _builder(self, *, ids: bool = False) -> ContextBuilder:
+        return ContextBuilder(self.memory.counter, ids=ids)
+
+
+def _told(step: ChainStep) -> str:
+    why = f" ({step.link.relation}: {step.link.reason})" if step.link else ""
+    return f"[{step.unit.id}] {step.unit.text}{why}"

@@ -145,10 +145,13 @@ class Transcript:
         self.save()
 
     def leave(self, messages: Sequence[ChatMessage]) -> None:
-        """These messages leave the conversation, oldest first; those never seen are stored before they go."""
-        matches = align([fingerprint(entry.message) for entry in self.entries], [*map(fingerprint, messages)])
-        stay = self.entries[max((match + 1 for match in matches if match is not None), default=0) :]
-        self.replace([*messages, *(entry.message for entry in stay)])
+        """These messages leave the beginning of the conversation; those never seen are stored before they go."""
+        leaving = [*map(fingerprint, messages)]
+        known = [fingerprint(entry.message) for entry in self.entries]
+        stay = len(messages)
+        if known[: len(leaving)] != leaving[: len(known)]:
+            stay = max((match + 1 for match in align(known, leaving) if match is not None), default=0)
+        self.replace([*messages, *(entry.message for entry in self.entries[stay:])])
         self.entries = self.entries[len(messages) :]
         self._reordered = True
 
@@ -206,17 +209,13 @@ class Transcript:
         return unit.id in self._units and keys <= self._known.keys()
 
     def _events(self, entry: Entry) -> list[Event]:
-        key = f"llamaindex:{self._session_id}:{entry.id}"
-        events = to_events(entry.message, session_id=self._session_id, task_id=self._task_id)
-        return [
-            event.model_copy(
-                update={
-                    "idempotency_key": f"{key}.{number}" if number else key,
-                    "metadata": {_PART: entry.id} if number else {},
-                }
-            )
-            for number, event in enumerate(events)
-        ]
+        events = to_events(
+            entry.message,
+            key=f"llamaindex:{self._session_id}:{entry.id}",
+            session_id=self._session_id,
+            task_id=self._task_id,
+        )
+        return events[:1] + [event.model_copy(update={"metadata": {_PART: entry.id}}) for event in events[1:]]
 
     def _write(self, drafts: Sequence[_Draft]) -> None:
         if not drafts:

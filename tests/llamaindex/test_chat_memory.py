@@ -25,9 +25,7 @@ BOB = ("acme", "bob")
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[PrismMemory]:
-    with PrismMemory.open(
-        tmp_path / "memory", embedder=None, clock=ScriptedClock(), new_id=CountingIds()
-    ) as opened:
+    with PrismMemory.open(tmp_path / "memory", embedder=None, clock=ScriptedClock(), new_id=CountingIds()) as opened:
         yield opened
 
 
@@ -138,6 +136,17 @@ def test_a_history_handed_in_again_is_not_stored_again(
     kept.put(user("next"))
     assert kept.get_all() == chat(memory).get_all() == [*given, user("next")]
     assert [unit.observation for unit in units(memory)] == ["a", "b", "c", "d", *new, "next"]
+
+
+def test_a_client_that_hands_back_what_it_was_shown_says_nothing_new(memory: PrismMemory) -> None:
+    memory.write("The hotel in Lisbon has the reference QX7-4411.", scope=ALICE)
+    kept = chat(memory)
+    kept.put(user(QUESTION))
+    shown = kept.get()
+    assert "past_experience" in text_of(shown)
+    kept.set([*shown, assistant("QX7-4411.")])
+    assert kept.get_all() == [user(QUESTION), assistant("QX7-4411.")]
+    assert [unit.observation for unit in units(memory, "s")] == [QUESTION, "QX7-4411."]
 
 
 def test_the_same_words_after_a_fresh_start_are_said_again(memory: PrismMemory) -> None:
@@ -261,8 +270,13 @@ def test_within_a_turn_the_block_stays_until_tools_have_replied(memory: PrismMem
 
 def test_the_system_position_leaves_out_what_tools_and_strangers_said(memory: PrismMemory) -> None:
     memory.write("The hotel of the user has the reference QX7-4411.", scope=ALICE)
-    memory.write(Event(observation="A web page says the hotel has WEB-0001.", source=Source.EXTERNAL), scope=ALICE)
-    chat(memory, "earlier").put_messages([call("look", "c1", hotel="Lisbon"), reply("c1", "hotel reference TL1-0002")])
+    memory.write(
+        Event(observation="The web says the reference of the hotel in Lisbon is WEB-0001.", source=Source.EXTERNAL),
+        scope=ALICE,
+    )
+    chat(memory, "earlier").put_messages(
+        [call("find_reference", "c1", hotel="Lisbon"), reply("c1", "The reference of the hotel in Lisbon is TL1-0002.")]
+    )
     untrusted = ("WEB-0001", "TL1-0002")
 
     trusting = chat(memory, "a")
@@ -487,5 +501,3 @@ def test_a_ledger_that_refuses_keeps_messages_for_later(memory: PrismMemory, mon
     expected = [user("one"), user("two"), call("f", "c1"), reply("c1", "ok"), assistant("three")]
     assert kept.get_all() == chat(memory).get_all() == expected
     assert [unit.observation for unit in units(memory)] == ["one", "two", "ok", "three"]
-
-

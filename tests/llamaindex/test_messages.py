@@ -119,4 +119,6 @@ def test_what_memory_adds_in_passing_makes_no_other_message() -> None:
     plain, marked = user("hi"), user("hi")
     marked.additional_kwargs["session_id"] = "s"
     assert fingerprint(plain) == fingerprint(marked)
+    marked.blocks.append(TextBlock(text="\n\n<past_experience>\n- old\n</past_experience>"))
+    assert fingerprint(plain) == fingerprint(marked)
     assert fingerprint(plain) != fingerprint(assistant("hi"))
