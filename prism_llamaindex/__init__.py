@@ -16,14 +16,16 @@ if TYPE_CHECKING:
     from prism_llamaindex.convert import to_node
     from prism_llamaindex.memory_block import PrismMemoryBlock
     from prism_llamaindex.retriever import PrismRetriever
+    from prism_llamaindex.serializer import PrismSerializer
     from prism_llamaindex.tools import PrismToolSpec
 
-__all__ = ["PrismChatMemory", "PrismMemoryBlock", "PrismRetriever", "PrismToolSpec", "to_node"]
+__all__ = ["PrismChatMemory", "PrismMemoryBlock", "PrismRetriever", "PrismSerializer", "PrismToolSpec", "to_node"]
 
 _HOMES = {
     "PrismChatMemory": "prism_llamaindex.chat_memory",
     "PrismMemoryBlock": "prism_llamaindex.memory_block",
     "PrismRetriever": "prism_llamaindex.retriever",
+    "PrismSerializer": "prism_llamaindex.serializer",
     "PrismToolSpec": "prism_llamaindex.tools",
     "to_node": "prism_llamaindex.convert",
 }

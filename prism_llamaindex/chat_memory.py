@@ -44,7 +44,7 @@ class PrismChatMemory(BaseMemory):
     `on_failure`. Only a missing or malformed scope raises.
 
     In a serialised context there are settings only. A memory that was given by `path` is opened again on first use;
-    one that was given as an open object has to be handed over again: `restored.memory = opened`.
+    one that was given as an open object is handed over again by `PrismSerializer(memory)`.
 
     Attributes:
         memory: an open memory, which is never closed from here; or None, with `path`.
@@ -159,7 +159,8 @@ class PrismChatMemory(BaseMemory):
             found, alone = self._recalled(shown, asked)
             if found.epoch not in (None, transcript.epoch):
                 # Something was erased since the conversation was read; it may have been a part of it.
-                self._reread(transcript, found.epoch)
+                with self._failures.caught("read the conversation", self.on_failure):
+                    transcript.reload()
                 shown = self._shown(transcript, spent)
         messages = [copied(entry.message) for entry in shown]
         return self._joined(messages, found.text, alone=alone) if found.text else messages
@@ -244,11 +245,6 @@ class PrismChatMemory(BaseMemory):
             transcript.restore(self.pending)
             self._transcript = transcript
         return transcript
-
-    def _reread(self, transcript: Transcript, epoch: int | None) -> None:
-        with self._failures.caught("read the conversation", self.on_failure):
-            transcript.reload()
-            transcript.epoch = epoch
 
     def _shown(self, transcript: Transcript, spent: int) -> list[Entry]:
         """The part of the conversation that fits."""

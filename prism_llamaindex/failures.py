@@ -22,8 +22,8 @@ class DetachedError(PrismError, RuntimeError):
 
     def __init__(self) -> None:
         super().__init__(
-            "this memory was restored without its open PrismMemory; hand it over (restored.memory = opened), or give "
-            "it by path, which is opened again"
+            "this memory was restored without its open PrismMemory; restore it with PrismSerializer(memory), hand it "
+            "over (restored.memory = memory), or give it by path, which is opened again"
         )
 
 

@@ -41,6 +41,9 @@ class PrismMemoryBlock(BaseMemoryBlock[str]):
     and external sources said has no place there and is left out; with the user's message as the place, pass
     `include_untrusted=True`.
 
+    `Memory` keeps its own copy of the conversation. What is erased here is not stored again from that copy, as long as
+    something said later is left of it; whoever erases a whole session resets `Memory` as well.
+
     A memory that fails answers nothing, and the turn goes on; the error is logged, kept in `last_failure` and told to
     `on_failure`. Only a missing or malformed scope raises.
 
@@ -93,7 +96,7 @@ class PrismMemoryBlock(BaseMemoryBlock[str]):
             beside: set[str] = set()
             with self._failures.caught("store messages", self.on_failure):
                 session.transcript.refresh()
-                session.transcript.replace(said)
+                session.transcript.replace(said, copied=True)
             beside = {unit_id for entry in session.transcript.entries for unit_id in entry.unit_ids}
         question = next((text_of(each) for each in reversed(said) if each.role is MessageRole.USER), "")
         found = Recalled()
@@ -106,6 +109,9 @@ class PrismMemoryBlock(BaseMemoryBlock[str]):
                 trusted=not self.include_untrusted,
                 beside=beside,
             )
+        if found.epoch not in (None, session.transcript.epoch):
+            with session.lock, self._failures.caught("store messages", self.on_failure):
+                session.transcript.reload()
         self._remember(found)
         return found.text
 

@@ -20,7 +20,18 @@ from pydantic import JsonValue
 from prism_core import Event, MemoryUnit, PrismMemory, ReceiptStatus, Scope
 from prism_core.errors import InvalidEventError
 from prism_llamaindex.failures import DetachedError
-from prism_llamaindex.messages import dumped, fingerprint, from_unit, is_plain, loaded, reply_to, to_events
+from prism_llamaindex.messages import (
+    OWN_TOOLS,
+    dumped,
+    fingerprint,
+    from_unit,
+    is_plain,
+    loaded,
+    reply_to,
+    text_of,
+    to_events,
+    tool_calls,
+)
 
 _MESSAGE, _REPLY, _PART = "llamaindex_message", "llamaindex_reply", "llamaindex_part_of"
 
@@ -60,7 +71,7 @@ class Transcript:
     Attributes:
         entries: the conversation as it stands, oldest first.
         pending: what is not in the ledger yet, oldest first.
-        epoch: of the scope, when the entries were last read; None when that is not known.
+        epoch: of the scope, when the entries were last read; it moves on when something is erased.
     """
 
     def __init__(self, scope: Scope, session_id: str, task_id: str | None = None) -> None:
@@ -73,8 +84,9 @@ class Transcript:
     def _clear(self) -> None:
         self.entries: list[Entry] = []
         self.pending: list[Entry] = []
-        self.epoch: int | None = None
+        self.epoch = 0
         self._known: dict[str, Entry] = {}
+        self._gone: set[str] = set()
         self._units: set[str] = set()
         self._numbers = count()
         self._reordered = False
@@ -98,8 +110,9 @@ class Transcript:
 
     def reload(self) -> None:
         """Read the session from the ledger again; what is not stored yet is kept."""
+        self.epoch = self._memory.stats(self._scope).position.epoch
         units = self._memory.units(scope=self._scope, session_id=self._session_id)
-        unsaved, self._known, self._units = self.pending, {}, set()
+        unsaved, before, self._known, self._units = self.pending, self._known, {}, set()
         records = sorted(self._records(units), key=lambda record: record.number)
         order: list[str] = []
         for record in records:
@@ -109,6 +122,7 @@ class Transcript:
         self.entries = [self._known[key] for key in order if key in self._known]
         self._numbers = count(records[-1].number + 1 if records else 0)
         self._attach_parts(units)
+        self._gone |= before.keys() - self._known.keys() - {entry.id for entry in unsaved}
         self._read = True
         self.pending = [entry for entry in unsaved if entry.id not in self._known]
         self.entries += self.pending
@@ -117,26 +131,34 @@ class Transcript:
     def append(self, messages: Iterable[ChatMessage]) -> None:
         """Messages that were just said; each is a new one, whatever it says."""
         for message in messages:
-            key = _chained(self.entries, message)
+            key = _chained(self.entries[-1].id if self.entries else "", message)
             while key in self._known:
                 key = _hashed(key, "again")
             self._add(Entry(key, message))
         self.save()
 
-    def replace(self, messages: Sequence[ChatMessage]) -> None:
+    def replace(self, messages: Sequence[ChatMessage], *, copied: bool = False) -> None:
         """The conversation is now exactly this; what of it was said before is not said again.
 
         What is no longer in it stays remembered.
+
+        Args:
+            messages: oldest first.
+            copied: whether they come from a copy that the host keeps of the whole conversation. What was erased here
+                is still in such a copy, and is passed over.
         """
         before = [entry.id for entry in self.entries]
         matches = align([fingerprint(entry.message) for entry in self.entries], [*map(fingerprint, messages)])
+        recognised = max((n for n, match in enumerate(matches) if match is not None), default=-1)
         entries, self.entries = self.entries, []
-        for message, match in zip(messages, matches, strict=True):
+        key = ""
+        for place, (message, match) in enumerate(zip(messages, matches, strict=True)):
+            key = _chained(key, message) if match is None else entries[match].id
             if match is not None:
                 self.entries.append(entries[match])
+            elif copied and (key in self._gone or (self.epoch and place < recognised)):
                 continue
-            key = _chained(self.entries, message)
-            if key in self._known:
+            elif key in self._known:
                 self.entries.append(self._known[key])
             else:
                 self._add(Entry(key, message))
@@ -145,14 +167,15 @@ class Transcript:
         self.save()
 
     def leave(self, messages: Sequence[ChatMessage]) -> None:
-        """These messages leave the beginning of the conversation; those never seen are stored before they go."""
+        """These messages leave the beginning of the host's copy; those never seen are stored before they go."""
         leaving = [*map(fingerprint, messages)]
         known = [fingerprint(entry.message) for entry in self.entries]
         stay = len(messages)
         if known[: len(leaving)] != leaving[: len(known)]:
             stay = max((match + 1 for match in align(known, leaving) if match is not None), default=0)
-        self.replace([*messages, *(entry.message for entry in self.entries[stay:])])
-        self.entries = self.entries[len(messages) :]
+        staying = self.entries[stay:]
+        self.replace([*messages, *(entry.message for entry in staying)], copied=True)
+        self.entries = staying
         self._reordered = True
 
     def waiting(self) -> list[str]:
@@ -209,6 +232,12 @@ class Transcript:
         return unit.id in self._units and keys <= self._known.keys()
 
     def _events(self, entry: Entry) -> list[Event]:
+        answered = reply_to(entry.message)
+        if answered is not None:
+            name = self._called(entry, answered)
+            # What the memory's own tools say is known, and an empty reply to nothing says nothing.
+            if name in OWN_TOOLS or (name is None and not text_of(entry.message).strip()):
+                return []
         events = to_events(
             entry.message,
             key=f"llamaindex:{self._session_id}:{entry.id}",
@@ -216,6 +245,12 @@ class Transcript:
             task_id=self._task_id,
         )
         return events[:1] + [event.model_copy(update={"metadata": {_PART: entry.id}}) for event in events[1:]]
+
+    def _called(self, reply: Entry, key: str) -> str | None:
+        """Name of the tool whose call a reply answers: the latest call of that id before it."""
+        before = self.entries[: self.entries.index(reply)] if reply in self.entries else self.entries
+        calls = (call for entry in reversed(before) for call in tool_calls(entry.message))
+        return next((name for called, name, _ in calls if called == key), None)
 
     def _write(self, drafts: Sequence[_Draft]) -> None:
         if not drafts:
@@ -240,7 +275,8 @@ class Transcript:
             draft.entries[-1].silent = not draft.stored
             draft.entries[-1].unit_ids += ids
             self._units.update(ids)
-        self._reordered = self._reordered and not drafts[-1].stored
+        stored = all(draft.stored for draft in drafts)
+        self._reordered = (self._reordered and not drafts[-1].stored) or not stored
 
     def _describe(self, draft: _Draft, *, last: bool) -> None:
         """Put into a draft's first event what brings its messages back."""
@@ -322,8 +358,8 @@ def align(known: Sequence[str], given: Sequence[str]) -> list[int | None]:
     return matches
 
 
-def _chained(entries: Sequence[Entry], message: ChatMessage) -> str:
-    return _hashed(entries[-1].id if entries else "", fingerprint(message))
+def _chained(before: str, message: ChatMessage) -> str:
+    return _hashed(before, fingerprint(message))
 
 
 def _hashed(*parts: str) -> str:

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from llama_index.core.base.llms.types import ImageBlock, TextBlock
@@ -29,7 +30,7 @@ def memory(tmp_path: Path) -> Iterator[PrismMemory]:
         yield opened
 
 
-def chat(memory: PrismMemory, session: str = "s", **settings: object) -> PrismChatMemory:
+def chat(memory: PrismMemory, session: str = "s", **settings: Any) -> PrismChatMemory:
     return PrismChatMemory.from_defaults(memory, ALICE, session_id=session, **settings)
 
 
@@ -220,7 +221,7 @@ def test_an_input_that_was_not_put_is_answered_by_a_block_of_its_own(knowing: Pr
     kept = chat(knowing)
     kept.put_messages([user(QUESTION), assistant("QX7-4411")])
     for asked in (QUESTION, user(QUESTION), "hotel in Lisbon"):
-        *before, block = kept.get(input=asked)  # type: ignore[arg-type] # Memory takes messages as well
+        *before, block = kept.get(input=asked)
         assert before == [user(QUESTION), assistant("QX7-4411")]
         assert block.role is MessageRole.USER
         assert str(block.content).startswith("<past_experience>")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from llama_index.core.llms import ChatMessage, MessageRole
+from llama_index.core.llms import ChatMessage, MessageRole, TextBlock
 from llama_index.core.memory import BaseMemoryBlock, InsertMethod, Memory, StaticMemoryBlock
 from llama_index.core.storage.chat_store.sql import SQLAlchemyChatStore
 
@@ -177,6 +177,38 @@ async def test_steps_are_stored_and_other_blocks_keep_their_session(memory: Pris
     assert "session_id" not in str([unit.metadata for unit in stored])
 
 
+async def test_what_is_erased_does_not_come_back_from_the_hosts_copy(memory: PrismMemory, host: Host) -> None:
+    chat = host(block_of(memory))
+    for message in (user("My PIN is 4711."), assistant("Noted."), user("Please forget my PIN.")):
+        await chat.aput(message)
+        await chat.aget()
+    memory.erase(scope=ALICE, unit_ids=[memory.units(scope=ALICE)[0].id])
+    for block in (chat.memory_blocks[0], block_of(memory)):
+        chat.memory_blocks = [block]
+        for _ in range(3):
+            await chat.aget()
+            assert said(memory) == ["Noted.", "Please forget my PIN."]
+    await chat.aput(assistant("Forgotten."))
+    await chat.aget()
+    await block.aput((await chat.aget_all())[:2], session_id="s")
+    assert said(memory) == ["Noted.", "Please forget my PIN.", "Forgotten."]
+
+
+async def test_an_erased_session_does_not_come_back_while_it_goes_on(memory: PrismMemory, host: Host) -> None:
+    memory.write(FACT, scope=ALICE)
+    chat = host(block_of(memory))
+    for message in (user(QUESTION), assistant("QX7-4411")):
+        await chat.aput(message)
+        await chat.aget()
+    memory.erase(scope=ALICE, session_id="s")
+    for _ in range(3):
+        await chat.aget()
+        assert said(memory, "s") == []
+    await chat.aput(user("And now?"))
+    await chat.aget()
+    assert said(memory, "s") == ["And now?"]
+
+
 async def test_recalled_text_is_not_stored(memory: PrismMemory, host: Host) -> None:
     memory.write(FACT, scope=ALICE)
     block = block_of(memory)
@@ -303,7 +335,7 @@ async def test_truncation_drops_the_weakest_memories_and_keeps_the_fence(memory:
 
 async def test_a_tight_host_truncates_the_block_and_not_the_conversation(memory: PrismMemory, host: Host) -> None:
     filled(memory)
-    static = StaticMemoryBlock(name="about", static_content="The user is called Alice.", priority=0)
+    static = StaticMemoryBlock(name="about", static_content=[TextBlock(text="The user is called Alice.")], priority=0)
     chat = host(static, block_of(memory), token_limit=150, chat_history_token_ratio=0.5)
     await chat.aput(user(QUESTION))
     first, question = await chat.aget()
