@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from threading import Lock, RLock
 
@@ -27,6 +27,8 @@ from prism_core.storage.states import ScopeStates
 from prism_core.types import Event, MemoryUnit, Scope
 
 MAX_ATTEMPTS = 64
+POLITE_ATTEMPTS = 3
+"""A long write that others overtook this often keeps them out while it is made."""
 STRIPES = 64
 PENDING_BATCH = 64
 LEASED = 256
@@ -63,6 +65,27 @@ class _Written:
         vectors = {change.unit_id: change.vector for change in self.changes if isinstance(change, PutVector)}
         links = [change.link for change in self.changes if isinstance(change, AddLink)]
         return Delta(self.units(), links, list(vectors.items()), position)
+
+
+@dataclass(slots=True)
+class _Draft:
+    """Events on their way into a scope, and what is kept of them between attempts.
+
+    Attributes:
+        scope: where they belong.
+        events: in the order they happened.
+        receipt_ids: one per event.
+        from_inbox: whether they were accepted before: embedded later, and dropped if they are in the inbox no longer.
+        vectors: by text.
+        failure: why texts have none; empty while nothing failed.
+    """
+
+    scope: Scope
+    events: Sequence[Event]
+    receipt_ids: Sequence[str]
+    from_inbox: bool
+    vectors: dict[str, FloatArray] = field(default_factory=dict)
+    failure: str = ""
 
 
 class Recorder:
@@ -111,36 +134,13 @@ class Recorder:
             LedgerError: if the database refused; nothing was stored.
             UnknownReceiptError: if one of them is in the inbox no longer; nothing was stored.
         """
+        draft = _Draft(scope, events, receipt_ids, from_inbox)
         with self.lock(scope):
-            vectors: dict[str, FloatArray] = {}
-            failure = ""
             for attempt in range(MAX_ATTEMPTS):
-                state = self._states.get(scope)
                 try:
-                    written, based_on = self._encode(scope, state, events, receipt_ids)
-                except UnknownUnitError:
-                    if self._ledger.head(scope).epoch == state.position.epoch:
-                        raise
-                    continue  # erased since
-                if from_inbox:
-                    # Read after the position: what is erased from the inbox later moves the epoch on.
-                    self._check_waiting(scope, receipt_ids)
-                missing = [text for text in written.texts if text not in vectors]
-                if not from_inbox and missing and self._embedder is not None and not failure:
-                    fresh, failure = self._embed(missing)
-                    vectors |= fresh
-                written = self._completed(written, vectors, failure)
-                try:
-                    position = self._ledger.commit(
-                        scope, written.changes, based_on=based_on, recorded_at=self._clock(), receipts=written.receipts
-                    )
+                    return self._commit(draft, alone=attempt >= POLITE_ATTEMPTS)
                 except StaleReadError:
                     back_off(attempt)
-                    continue
-                with state.lock:
-                    if state.position == based_on:
-                        state.apply(written.delta(position))
-                return written.receipts
         raise WriteConflictError(MAX_ATTEMPTS)
 
     def drain(self, scope: Scope) -> list[Receipt]:
@@ -178,26 +178,19 @@ class Recorder:
         """
         if self._embedder is None or self._resting():
             return 0
-        done = 0
+        done = overtaken = 0
         with self.lock(scope):
             while limit is None or done < limit:
-                state = self._states.get(scope)
-                with state.lock:
-                    state.catch_up()
-                    based_on = state.position
-                    ids = list(state.vectors.pending)[:PENDING_BATCH]
-                if not ids:
-                    break
                 try:
-                    units = self._ledger.units(scope, ids)
-                except UnknownUnitError:
-                    continue  # erased since
-                vectors, failure = self._embed([unit.text for unit in units])
-                if failure:
+                    embedded = self._embed_some(scope, self._states.get(scope), alone=overtaken >= POLITE_ATTEMPTS)
+                except StaleReadError:
+                    back_off(overtaken)
+                    overtaken += 1
+                    continue
+                if not embedded:
                     break
-                changes = [PutVector(unit.id, self._embedder.id, vectors[unit.text]) for unit in units]
-                if self._commit_vectors(scope, state, changes, based_on):
-                    done += len(units)
+                done += embedded
+                overtaken = 0
         return done
 
     def mark_pending(self, scope: Scope) -> None:
@@ -210,9 +203,13 @@ class Recorder:
                     state.catch_up()
                     changes = [PutVector(unit_id, embedder_id, None) for unit_id in state.ids]
                     based_on = state.position
-                if self._commit_vectors(scope, state, changes, based_on):
-                    return
-                back_off(attempt)
+                try:
+                    position = self._ledger.commit(scope, changes, based_on=based_on, recorded_at=self._clock())
+                except StaleReadError:
+                    back_off(attempt)
+                    continue
+                _take_vectors(state, changes, based_on, position)
+                return
         raise WriteConflictError(MAX_ATTEMPTS)
 
     def _refuse(self, scope: Scope, item: InboxItem, reason: str) -> Receipt:
@@ -233,17 +230,84 @@ class Recorder:
             if receipt_id not in left:
                 raise UnknownReceiptError(receipt_id, scope)
 
-    def _commit_vectors(
-        self, scope: Scope, state: ScopeState, changes: Sequence[PutVector], based_on: Position
-    ) -> bool:
-        try:
-            position = self._ledger.commit(scope, changes, based_on=based_on, recorded_at=self._clock())
-        except StaleReadError:
-            return False
+    def _commit(self, draft: _Draft, *, alone: bool) -> list[Receipt]:
+        """Encode and commit; with everybody else kept out from before the encoding when `alone`.
+
+        Raises:
+            StaleReadError: if the scope was changed in between.
+        """
+        state = self._states.get(draft.scope)
+        now = self._clock()
+        if alone:
+            with state.lock:
+                state.catch_up()
+                based_on = state.position
+            with self._ledger.exclusive(draft.scope, based_on=based_on, recorded_at=now) as apply:
+                written, _ = self._written(draft, state)
+                position = apply(written.changes, written.receipts)
+        else:
+            written, based_on = self._written(draft, state)
+            position = self._ledger.commit(
+                draft.scope, written.changes, based_on=based_on, recorded_at=now, receipts=written.receipts
+            )
         with state.lock:
             if state.position == based_on:
-                state.apply(Delta([], [], [(change.unit_id, change.vector) for change in changes], position))
-        return True
+                state.apply(written.delta(position))
+        return written.receipts
+
+    def _written(self, draft: _Draft, state: ScopeState) -> tuple[_Written, Position]:
+        """What the events come to, with their vectors, and the state of the scope this was derived from."""
+        try:
+            written, based_on = self._encode(draft.scope, state, draft.events, draft.receipt_ids)
+        except UnknownUnitError:
+            self._check_epoch(draft.scope, state)
+            raise
+        if draft.from_inbox:
+            # Read after the position: what is erased from the inbox later moves the epoch on.
+            self._check_waiting(draft.scope, draft.receipt_ids)
+        missing = [text for text in written.texts if text not in draft.vectors]
+        if not draft.from_inbox and missing and self._embedder is not None and not draft.failure:
+            fresh, draft.failure = self._embed(missing)
+            draft.vectors |= fresh
+        return self._completed(written, draft.vectors, draft.failure), based_on
+
+    def _embed_some(self, scope: Scope, state: ScopeState, *, alone: bool) -> int:
+        """Embed a batch of pending units and commit the vectors; how many, none where nothing waits or it failed.
+
+        Raises:
+            StaleReadError: if the scope was changed in between.
+        """
+        with state.lock:
+            state.catch_up()
+            based_on = state.position
+        if alone:
+            # The texts were embedded in the attempts before, and the embedder has kept them.
+            with self._ledger.exclusive(scope, based_on=based_on, recorded_at=self._clock()) as apply:
+                changes = self._embedded(scope, state)
+                position = apply(changes)
+        else:
+            changes = self._embedded(scope, state)
+            position = self._ledger.commit(scope, changes, based_on=based_on, recorded_at=self._clock())
+        _take_vectors(state, changes, based_on, position)
+        return len(changes)
+
+    def _embedded(self, scope: Scope, state: ScopeState) -> list[PutVector]:
+        assert self._embedder is not None
+        with state.lock:
+            ids = list(state.vectors.pending)[:PENDING_BATCH]
+        try:
+            units = self._ledger.units(scope, ids)
+        except UnknownUnitError:
+            self._check_epoch(scope, state)
+            raise
+        vectors, failure = self._embed([unit.text for unit in units]) if units else ({}, "")
+        return [] if failure else [PutVector(unit.id, self._embedder.id, vectors[unit.text]) for unit in units]
+
+    def _check_epoch(self, scope: Scope, state: ScopeState) -> None:
+        """Raise StaleReadError if something was erased since the scope was read."""
+        head = self._ledger.head(scope)
+        if head.epoch != state.position.epoch:
+            raise StaleReadError(state.position.seq, head.seq)
 
     def _encode(
         self,
@@ -300,6 +364,12 @@ def _degraded(item: Encoded, failure: str) -> Encoded:
         return item
     reason = f"{item.receipt.reason}; {failure}" if item.receipt.reason else failure
     return replace(item, receipt=replace(item.receipt, status=ReceiptStatus.DEGRADED, reason=reason))
+
+
+def _take_vectors(state: ScopeState, changes: Sequence[PutVector], based_on: Position, position: Position) -> None:
+    with state.lock:
+        if state.position == based_on:
+            state.apply(Delta([], [], [(change.unit_id, change.vector) for change in changes], position))
 
 
 def back_off(attempt: int) -> None:

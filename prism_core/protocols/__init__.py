@@ -3,7 +3,7 @@
 `Embedder`, `VectorIndex` and `Ledger` have contract test classes in `prism_core.testing`.
 """
 
-from prism_core.protocols.ledger import Delta, InboxItem, Ledger
+from prism_core.protocols.ledger import Apply, Delta, InboxItem, Ledger
 from prism_core.protocols.parts import (
     Clock,
     Embedder,
@@ -16,6 +16,7 @@ from prism_core.protocols.parts import (
 from prism_core.protocols.views import Columns, Planner, ScopeView, WriteView
 
 __all__ = [
+    "Apply",
     "Clock",
     "Columns",
     "Delta",

@@ -126,11 +126,14 @@ def weigh(table: Weights, signals: Mapping[str, FloatArray]) -> Weighed:
 
 
 def _own_values(objective: Objective, query: IntentQuery, units: Sequence[MemoryUnit]) -> FloatArray:
-    given = objective.values(query, units)
-    values = np.asarray(given, dtype=np.float32)
-    if values.shape != (len(units),) or not ((values >= 0) & (values <= 1)).all():
-        raise QueryError("objectives", objective.name, f"answer {len(units)} values in [0, 1], one per unit")
-    return values
+    wrong = QueryError("objectives", objective.name, f"answer {len(units)} real values in [0, 1], one per unit")
+    try:
+        given = np.asarray(objective.values(query, units))
+    except ValueError as error:  # rows of different lengths make no array
+        raise wrong from error
+    if given.dtype.kind not in "biuf" or given.shape != (len(units),) or not ((given >= 0) & (given <= 1)).all():
+        raise wrong
+    return given.astype(np.float32)
 
 
 def _conversation_signals(query: IntentQuery, evidence: Evidence, tagger: IntentTagger) -> dict[str, FloatArray]:

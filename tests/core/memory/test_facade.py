@@ -496,6 +496,26 @@ class TestStore:
             assert one.stats("s").links[Relation.FOLLOWS] == 49
             assert all(finding.ok for finding in other.doctor())
 
+    def test_a_long_write_is_not_starved_by_short_ones(self, tmp_path: Path) -> None:
+        with PrismMemory.open(tmp_path, embedder=None) as one, PrismMemory.open(tmp_path, embedder=None) as other:
+            done = threading.Event()
+
+            def chatter() -> None:
+                while not done.is_set():
+                    other.write("a short note", scope="s")
+
+            thread = threading.Thread(target=chatter)
+            thread.start()
+            try:
+                many = [Event(observation=f"note {n} of Alice Smith in Rome, file{n}.txt " * 20) for n in range(200)]
+                receipts = one.write_many(many, scope="s")
+            finally:
+                done.set()
+                thread.join()
+            assert {receipt.status for receipt in receipts} == {ReceiptStatus.STORED}
+            assert one.stats("s").units > 200
+            assert all(finding.ok for finding in other.doctor())
+
     def test_chroma_answers_as_exact_search_does(self, tmp_path: Path) -> None:
         embedder = HashedEmbedder()
         words = ["ship", "whale", "harbour", "map", "storm", "sail", "rope", "mast"]
