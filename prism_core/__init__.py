@@ -4,7 +4,7 @@ from prism_core.context import ContextBuilder, Packed, without_recalled
 from prism_core.embed import CachedEmbedder, MiniLMEmbedder, MultilingualEmbedder
 from prism_core.errors import PrismError
 from prism_core.ingest import message_events
-from prism_core.memory import PrismMemory
+from prism_core.memory import PrismMemory, Without
 from prism_core.protocols import Clock, Embedder, IdFactory, Ledger, TokenCounter, VectorIndex
 from prism_core.results import (
     Candidate,
@@ -92,6 +92,7 @@ __all__ = [
     "Status",
     "TokenCounter",
     "VectorIndex",
+    "Without",
     "message_events",
     "scope_of",
     "without_recalled",

@@ -7,13 +7,16 @@ from collections.abc import Callable, Collection, Sequence, Sized
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from prism_core import ContextBuilder, Kind, MemoryUnit, PrismMemory, Source
+from prism_core import ContextBuilder, Kind, MemoryUnit, PrismMemory, Retrieval, Source, Without
 
 Tokenizer = Callable[[str], Sized]
 """Splits a text into tokens, as LlamaIndex's `tokenizer_fn` does."""
 
 LONGEST_QUESTION = 20_000
 """Characters of a user's message that are asked with; the memory takes no more."""
+
+TRIES = 4
+"""Searches for trusted units before every unit of the scope is asked about."""
 
 _UNTRUSTED = frozenset({Source.TOOL, Source.EXTERNAL})
 
@@ -105,10 +108,8 @@ class Recaller:
         if not asked:
             return Recalled()
 
-        def wanted(unit: MemoryUnit) -> bool:
-            return unit.id not in beside and not (trusted and is_untrusted(unit))
-
-        found = memory.search(asked, scope=scope, budget=budget, active=active, where=wanted)
+        limits = _Limits(scope, budget, active)
+        found = _search_trusted(memory, asked, limits, beside) if trusted else _search(memory, asked, limits, beside)
         return replace(self.block(found.units, budget, asked), epoch=found.position.epoch)
 
     def block(self, units: Sequence[MemoryUnit], budget: int, question: str) -> Recalled:
@@ -130,6 +131,42 @@ class Recaller:
 
     def _neutral(self, text: str) -> str:
         return self._tag.sub("\u2039", text) if self.tags else text
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """What a search of a turn keeps to."""
+
+    scope: object
+    budget: int
+    active: Sequence[str]
+
+
+def _search(memory: PrismMemory, question: str, limits: _Limits, without: Collection[str]) -> Retrieval:
+    where = Without(frozenset(without))
+    return memory.search(question, scope=limits.scope, budget=limits.budget, active=limits.active, where=where)
+
+
+def _search_trusted(memory: PrismMemory, question: str, limits: _Limits, without: Collection[str]) -> Retrieval:
+    """The search among trusted units alone.
+
+    Asking about every unit of the scope takes long in a large one, so what is found is asked about first, and left out
+    of another search where it is not trusted.
+    """
+    left_out = set(without)
+    for _ in range(TRIES):
+        found = _search(memory, question, limits, left_out)
+        untrusted = {unit.id for unit in found.units if is_untrusted(unit)}
+        if not untrusted:
+            return found
+        left_out |= untrusted
+    return memory.search(
+        question,
+        scope=limits.scope,
+        budget=limits.budget,
+        active=limits.active,
+        where=lambda unit: unit.id not in left_out and not is_untrusted(unit),
+    )
 
 
 def is_untrusted(unit: MemoryUnit) -> bool:

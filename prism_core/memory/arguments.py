@@ -26,6 +26,22 @@ EventLike = Event | Mapping[str, Any] | str
 Where = Mapping[str, JsonValue] | Callable[[MemoryUnit], bool]
 """Which units are meant: those whose metadata has every key with this value, or those a function says yes to."""
 
+
+@dataclass(frozen=True, slots=True)
+class Without:
+    """A condition for `where` that every unit meets but those of these ids; looked up, in a scope of any size.
+
+    Attributes:
+        unit_ids: which units are left out, such as those a prompt shows anyway; unknown ids are ignored.
+    """
+
+    unit_ids: frozenset[str]
+
+    def __call__(self, unit: MemoryUnit) -> bool:
+        """Whether a unit is none of these."""
+        return unit.id not in self.unit_ids
+
+
 Vector = Sequence[float] | NDArray[np.floating[Any]]
 """An embedding, shape (d,)."""
 

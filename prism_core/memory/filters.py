@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from prism_core.changes import IntArray
 from prism_core.errors import QueryError
-from prism_core.memory.arguments import Where
+from prism_core.memory.arguments import Where, Without
 from prism_core.retrieve.recall import admitted
 from prism_core.storage.state import ScopeState
 from prism_core.types import IntentQuery, MemoryUnit
@@ -21,7 +21,8 @@ CHUNK = 512
 def eligible(where: Where | None, query: IntentQuery, state: ScopeState) -> NDArray[np.bool_] | None:
     """The rows that may answer, shape (n,); None without a condition.
 
-    Metadata is looked up in an index. A function is asked only about units that the query's own limits admit.
+    Metadata is looked up in an index, and so are the ids that `Without` leaves out. A function is asked only about
+    units that the query's own limits admit.
 
     Raises:
         QueryError: if the function failed.
@@ -31,6 +32,10 @@ def eligible(where: Where | None, query: IntentQuery, state: ScopeState) -> NDAr
     mask = np.zeros(len(state), dtype=np.bool_)
     if isinstance(where, Mapping):
         mask[state.holding(where)] = True
+        return mask
+    if isinstance(where, Without):
+        mask[:] = True
+        mask[state.rows([*where.unit_ids])] = False
         return mask
     within = admitted(query, state)
     rows = np.arange(len(state)) if within is None else np.flatnonzero(within)

@@ -433,3 +433,14 @@ def test_messages_are_optional(memory: PrismMemory) -> None:
     assert asyncio.run(block_of(memory).aget()) == ""
     assert asyncio.run(block_of(memory).aget([ChatMessage(role="assistant", content="hi")])) == ""
     assert said(memory) == ["hi"]
+
+
+async def test_a_scope_full_of_tool_replies_still_gives_what_people_said(memory: PrismMemory) -> None:
+    memory.write(FACT, scope=ALICE)
+    block = block_of(memory)
+    for number in range(60):
+        reference = f"The reference of the hotel in Lisbon is TL{number}-0002."
+        await block.aput([call("find", f"c{number}", n=number), reply(f"c{number}", reference)], session_id="x")
+    content = await block.aget([user(QUESTION)], session_id="s")
+    assert "QX7-4411" in content
+    assert "TL" not in content
