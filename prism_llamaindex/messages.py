@@ -20,7 +20,7 @@ from llama_index.core.base.llms.types import (
 )
 from llama_index.core.llms import ChatMessage, MessageRole
 
-from prism_core import Event, MemoryUnit, Source, message_events, without_recalled
+from prism_core import Event, Kind, MemoryUnit, Source, message_events, without_recalled
 
 OWN_TOOLS = ("recall_memory", "save_memory", "why_memory", "forget_memory")
 """Tools that talk to the memory; what passes through them is in it already."""
@@ -29,6 +29,11 @@ _ROLES = {MessageRole.CHATBOT: "assistant", MessageRole.MODEL: "assistant"}
 _PLAIN = {MessageRole.USER: Source.USER, MessageRole.ASSISTANT: Source.ASSISTANT}
 _MEDIA = (ImageBlock, AudioBlock, VideoBlock, DocumentBlock)
 _SESSION = "session_id"
+_REASONED = re.compile(
+    r"Thought: (?P<thought>.*?)\nAction: (?P<name>[^\n]*)\nAction Input: (?P<given>.*?)"
+    r"\nObservation: (?P<seen>.*?)(?=\nThought: |\Z)",
+    re.DOTALL,
+)
 _TAGS = re.compile(r"(?:\s*</?\w+>)*\s*")
 
 
@@ -49,8 +54,18 @@ def to_events(
         A message for what was said, one step per tool call, a step without an action for a tool's reply; nothing for
         a system prompt or a message without content.
     """
-    events = message_events(_chat_form(message), key=key, session_id=session_id, task_id=task_id)
-    return [event for event in events if event.text.strip() or event.source is Source.TOOL]
+    if _role(message) == "assistant" and "tool_call_id" in message.additional_kwargs:
+        # An agent that returns a tool's reply as its own answer; the reply is remembered with its call.
+        return []
+    steps, answer = _reasoned(message)
+    events = [
+        *(Event(**step, session_id=session_id, task_id=task_id) for step in steps),
+        *message_events(_chat_form(answer), session_id=session_id, task_id=task_id),
+    ]
+    told = [event for event in events if event.text.strip() or event.source is Source.TOOL]
+    return [
+        event.model_copy(update={"idempotency_key": f"{key}.{n}" if key and n else key}) for n, event in enumerate(told)
+    ]
 
 
 def tool_calls(message: ChatMessage) -> list[tuple[str, str, str]]:
@@ -121,6 +136,32 @@ def copied(message: ChatMessage) -> ChatMessage:
 
 def _role(message: ChatMessage) -> str:
     return _ROLES.get(message.role, message.role.value)
+
+
+def _reasoned(message: ChatMessage) -> tuple[list[dict[str, Any]], ChatMessage]:
+    """The steps that a ReAct agent writes into its answer, and the answer by itself.
+
+    What tools replied stays in their steps, so that it is nowhere taken for the assistant's own words.
+    """
+    reasoning, found, answer = (message.content or "").rpartition("\nAnswer: ")
+    if _role(message) != "assistant" or not found or not reasoning.startswith("Thought: "):
+        return [], message
+    steps = [
+        {
+            "kind": Kind.STEP,
+            "thought": _encodable(step["thought"]),
+            "action": _encodable(f"{step['name']}({step['given']})"),
+            "action_type": _encodable(step["name"]),
+            "observation": _encodable(_new(step["seen"])),
+            "source": Source.ASSISTANT,
+        }
+        for step in _REASONED.finditer(reasoning)
+        if step["name"] not in OWN_TOOLS
+    ]
+    if any(step["seen"].strip() == answer.strip() for step in _REASONED.finditer(reasoning)):
+        # A tool's reply that was returned as it is.
+        answer = ""
+    return steps, ChatMessage(role=message.role, content=answer)
 
 
 def _chat_form(message: ChatMessage) -> dict[str, Any]:

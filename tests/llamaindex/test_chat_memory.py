@@ -250,6 +250,7 @@ def test_what_was_cut_off_is_recalled(memory: PrismMemory) -> None:
     kept.put(user(QUESTION))
     shown = kept.get()
     assert len(shown) < len(kept.get_all())
+    assert sum(len(kept.tokenizer_fn(str(message.content))) for message in shown) <= 200
     assert shown[0].role is MessageRole.USER
     assert "QX7-4411" in str(shown[-1].content)
 

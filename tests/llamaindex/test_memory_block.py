@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -427,6 +428,21 @@ async def test_C13_sync_and_async_ways_work_inside_a_running_loop(memory: PrismM
     chat.put(user(QUESTION))
     assert "QX7-4411" in text_of(chat.get())
     assert text_of(chat.get()) == text_of(await chat.aget())
+
+
+async def test_the_event_loop_runs_on_while_the_memory_works(memory: PrismMemory) -> None:
+    """The memory waits for something only the loop can do; on the loop itself it would wait in vain."""
+    loop_ran = threading.Event()
+
+    def scope(session_id: str) -> tuple[str, ...]:
+        assert loop_ran.wait(timeout=10)
+        return ALICE
+
+    content = asyncio.create_task(PrismMemoryBlock(memory=memory, scope=scope).aget([user("hi")], session_id="s"))
+    await asyncio.sleep(0)
+    asyncio.get_running_loop().call_soon(loop_ran.set)
+    assert await content == ""
+    assert said(memory) == ["hi"]
 
 
 def test_messages_are_optional(memory: PrismMemory) -> None:

@@ -7,15 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from llama_index.core import Settings
 from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent
 from llama_index.core.base.llms.types import ToolCallBlock
 from llama_index.core.chat_engine import CondensePlusContextChatEngine, ContextChatEngine, SimpleChatEngine
 from llama_index.core.llms import ChatMessage, MessageRole
+from llama_index.core.tools import FunctionTool
 from llama_index.core.workflow import Context, JsonSerializer
 
 from prism_core import Outcome, PrismMemory
 from prism_core.errors import ScopeError
-from prism_llamaindex import PrismChatMemory, PrismRetriever, PrismSerializer, PrismToolSpec
+from prism_llamaindex import PrismChatMemory, PrismMemoryBlock, PrismRetriever, PrismSerializer, PrismToolSpec
 from tests.llamaindex.talking import ScriptedChat, assistant, call, calls, system, text_of, user
 
 # LlamaIndex reads every attribute of its agents, those that pydantic has deprecated among them.
@@ -156,6 +158,35 @@ async def test_a_function_agent_recalls_for_every_request_and_stores_its_steps(m
     assert step.action_type == "find_room"
 
 
+async def test_an_agents_system_prompt_stays_apart_from_the_memory(memory: PrismMemory) -> None:
+    model = ScriptedChat(knows)
+    agent = FunctionAgent(llm=model.llm, system_prompt="Be brief.")
+    assert str(await agent.run(QUESTION, memory=chat(memory, position="system"))) == "QX7-4411"
+    prompt, recalled, question = model.asked[0]
+    assert prompt == system("Be brief.")
+    assert recalled.role is MessageRole.SYSTEM
+    assert str(recalled.content).startswith("<past_experience>")
+    assert question == user(QUESTION)
+
+
+async def test_a_reply_returned_as_the_answer_is_remembered_with_its_call(memory: PrismMemory) -> None:
+    tool = FunctionTool.from_defaults(find_room, return_direct=True)
+    kept = chat(memory)
+    agent = FunctionAgent(tools=[tool], llm=ScriptedChat(rooms).llm)
+    assert str(await agent.run(QUESTION, memory=kept)) == "room 12"
+    assert said(memory) == [f"user: {QUESTION}", 'find_room({"hotel": "QX7-4411"})\n-> room 12']
+    assert [message.role.value for message in kept.get_all()] == ["user", "assistant", "tool", "assistant"]
+
+
+async def test_nobodys_settings_are_touched(memory: PrismMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_llm", "_embed_model"):
+        monkeypatch.setattr(Settings, name, None)
+    kept = chat(memory)
+    await FunctionAgent(llm=ScriptedChat(knows).llm).run(QUESTION, memory=kept)
+    await PrismMemoryBlock(memory=memory, scope=ALICE).aget([user(QUESTION)], session_id="s")
+    assert (Settings._llm, Settings._embed_model) == (None, None)
+
+
 async def test_a_failed_call_is_remembered_as_failed(memory: PrismMemory) -> None:
     def script(messages: Sequence[ChatMessage]) -> ChatMessage:
         if messages[-1].role is MessageRole.TOOL:
@@ -208,7 +239,12 @@ async def test_a_react_agent_recalls_and_stores(memory: PrismMemory) -> None:
     assert str(await agent.run(QUESTION, memory=kept)) == "It is room 12."
     assert len(model.asked) == 2
     assert [message.role.value for message in kept.get_all()] == ["user", "assistant"]
-    assert len(said(memory)) == 2
+    assert chat(memory).get_all() == kept.get_all()
+    assert said(memory) == [
+        f"user: {QUESTION}",
+        "I look.\nfind_room({'hotel': 'QX7-4411'})\n-> room 12",
+        "assistant: It is room 12.",
+    ]
 
 
 async def test_agents_that_hand_over_share_one_memory(memory: PrismMemory) -> None:
