@@ -359,19 +359,21 @@ class Link(_Model):
 
 @dataclass(frozen=True, slots=True)
 class Except:
-    """Every unit but those stored under these idempotency keys: a condition for `PrismMemory.search` and `units`.
+    """Every unit but these: a condition for `PrismMemory.search` and `units`, such as for what a prompt shows anyway.
 
     Only the named units are looked up, where a function would be asked about every unit of the scope.
 
     Attributes:
         keys: idempotency keys; unknown ones are ignored.
+        unit_ids: ids; unknown ones are ignored.
     """
 
-    keys: frozenset[str]
+    keys: frozenset[str] = frozenset()
+    unit_ids: frozenset[str] = frozenset()
 
     def __call__(self, unit: MemoryUnit) -> bool:
         """Whether the unit is none of them."""
-        return unit.idempotency_key not in self.keys
+        return unit.id not in self.unit_ids and unit.idempotency_key not in self.keys
 
 
 class IntentQuery(_Model):

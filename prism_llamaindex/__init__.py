@@ -12,12 +12,16 @@ from typing import TYPE_CHECKING, Any
 from prism_core.errors import MissingExtraError
 
 if TYPE_CHECKING:
+    from prism_llamaindex.chat_memory import PrismChatMemory
     from prism_llamaindex.convert import to_node
     from prism_llamaindex.embedder import LlamaIndexEmbedder
     from prism_llamaindex.graph import GraphCounts, export_graph, import_graph
     from prism_llamaindex.ingestion import PrismIngestion, forget_nodes, remember_nodes
+    from prism_llamaindex.memory_block import PrismMemoryBlock
     from prism_llamaindex.postprocessor import ParetoPostprocessor
     from prism_llamaindex.retriever import PrismRetriever
+    from prism_llamaindex.serializer import PrismSerializer
+    from prism_llamaindex.tools import PrismToolSpec
     from prism_llamaindex.vector_index import LlamaIndexVectorIndex
 
 __all__ = [
@@ -25,8 +29,12 @@ __all__ = [
     "LlamaIndexEmbedder",
     "LlamaIndexVectorIndex",
     "ParetoPostprocessor",
+    "PrismChatMemory",
     "PrismIngestion",
+    "PrismMemoryBlock",
     "PrismRetriever",
+    "PrismSerializer",
+    "PrismToolSpec",
     "export_graph",
     "forget_nodes",
     "import_graph",
@@ -39,8 +47,12 @@ _HOMES = {
     "LlamaIndexEmbedder": "prism_llamaindex.embedder",
     "LlamaIndexVectorIndex": "prism_llamaindex.vector_index",
     "ParetoPostprocessor": "prism_llamaindex.postprocessor",
+    "PrismChatMemory": "prism_llamaindex.chat_memory",
     "PrismIngestion": "prism_llamaindex.ingestion",
+    "PrismMemoryBlock": "prism_llamaindex.memory_block",
     "PrismRetriever": "prism_llamaindex.retriever",
+    "PrismSerializer": "prism_llamaindex.serializer",
+    "PrismToolSpec": "prism_llamaindex.tools",
     "export_graph": "prism_llamaindex.graph",
     "forget_nodes": "prism_llamaindex.ingestion",
     "import_graph": "prism_llamaindex.graph",

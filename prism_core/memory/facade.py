@@ -231,8 +231,8 @@ class PrismMemory(LinkVerbs):
             task_id: only units of this task.
             session_id: only units of this session.
             where: only units whose `metadata` has every key of this mapping with its value (equal as JSON), or that
-                this function says yes to. The mapping is looked up; the function is asked about every unit that the
-                other limits admit.
+                this function says yes to. The mapping is looked up, and so is `Except`; any other function
+                is asked about every unit that the other limits admit.
             since: only units that happened at or after this instant; aware.
             until: only units that happened before this instant; aware.
             vector: the question's embedding, shape (d,), by the store's own embedder, where the caller has it already;

@@ -21,7 +21,8 @@ CHUNK = 512
 def eligible(where: Where | None, query: IntentQuery, state: ScopeState) -> NDArray[np.bool_] | None:
     """The rows that may answer, shape (n,); None without a condition.
 
-    Metadata and keys are looked up in an index. A function is asked only about units that the query's own limits admit.
+    Metadata, ids and keys are looked up in an index. A function is asked only about units that the query's own limits
+    admit.
 
     Raises:
         QueryError: if the function failed.
@@ -35,7 +36,7 @@ def eligible(where: Where | None, query: IntentQuery, state: ScopeState) -> NDAr
     if isinstance(where, Except):
         found_ids = [unit_id for key in where.keys if (unit_id := state.find_key(key)) is not None]
         mask[:] = True
-        mask[state.rows(found_ids)] = False
+        mask[state.rows([*found_ids, *where.unit_ids])] = False
         return mask
     within = admitted(query, state)
     rows = np.arange(len(state)) if within is None else np.flatnonzero(within)

@@ -115,6 +115,17 @@ class TestUnits:
 
 
 class TestFilteredSearch:
+    def test_units_left_out_by_their_ids_are_no_candidates(self, filled: PrismMemory) -> None:
+        everything = filled.search("flight", scope=SCOPE, k=5)
+        left_out = Except(unit_ids=frozenset({*(unit.id for unit in everything.units), "unknown"}))
+        found = filled.search("flight", scope=SCOPE, k=40, where=left_out)
+        assert len(found) == 35
+        assert not left_out.unit_ids & {candidate.unit_id for candidate in found.candidates}
+        asked = filled.search("flight", scope=SCOPE, k=40, where=lambda unit: left_out(unit))
+        assert [hit.unit.id for hit in asked] == [hit.unit.id for hit in found]
+        assert len(filled.units(scope=SCOPE, where=left_out)) == 35
+        assert len(filled.search("flight", scope=SCOPE, k=3, where=Except())) == 3
+
     @pytest.mark.parametrize("where", [{"third": True}, is_third])
     def test_exactly_k_come_back_while_so_many_may(self, filled: PrismMemory, where: object) -> None:
         for k in (1, 5, 14):
