@@ -47,6 +47,7 @@ class PrismStore(BaseStore):
         self.memory = memory
         self.scope = scope
         self.fields = tuple(fields)
+        self._listed: tuple[object, frozenset[items.Path]] | None = None
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Run operations: reads first, against the state before any put; of several puts of a key the last counts.
@@ -106,9 +107,17 @@ class PrismStore(BaseStore):
         return kept
 
     def _namespaces(self, op: ListNamespacesOp) -> list[items.Path]:
-        known = {items.namespace_of(unit) for unit in self._units(items.within(()))}
-        found = {namespace[: op.max_depth] for namespace in known if fits(namespace, op.match_conditions)}
+        found = {namespace[: op.max_depth] for namespace in self._known() if fits(namespace, op.match_conditions)}
         return sorted(found)[op.offset : op.offset + op.limit]
+
+    def _known(self) -> frozenset[items.Path]:
+        """Every namespace that holds something; read again only where the scope has changed since."""
+        position = self.memory.stats(self.scope).position
+        if self._listed is None or self._listed[0] != position:
+            # Read after the position: at worst what came in meanwhile is known already.
+            found = frozenset(items.namespace_of(unit) for unit in self._units(items.within(())))
+            self._listed = (position, found)
+        return self._listed[1]
 
     def _below(self, op: SearchOp) -> list[MemoryUnit]:
         units = self._units(items.within(op.namespace_prefix))
