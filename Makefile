@@ -6,13 +6,14 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check bench clean
+.PHONY: help install demo test check matrix bench clean
 
 help:
 	@echo "make install   create .venv with everything the tests use (PYTHON=python3.12 chooses the interpreter)"
 	@echo "make demo      see an agent's memory at work: offline, no key, under a minute"
 	@echo "make test      run the tests (ARGS='-k retriever' is handed to pytest)"
 	@echo "make check     format, lint, types, import ladder, then the tests"
+	@echo "make matrix    run the tests again with the core alone, with LangChain alone, with LlamaIndex alone"
 	@echo "make bench     print speed; with DATA=folder also quality on the folder's JSONL files"
 	@echo "make clean     remove .venv, caches and build output"
 
@@ -40,6 +41,20 @@ check: $(STAMP)
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python -m pytest -q $(ARGS)
 
+# What is not installed must not be needed: an environment of its own for every combination of hosts.
+matrix: matrix-core matrix-langchain matrix-llamaindex
+matrix-core: EXTRAS = test
+matrix-core: TESTS = tests/core
+matrix-langchain: EXTRAS = test-langchain
+matrix-langchain: TESTS = tests/langchain
+matrix-llamaindex: EXTRAS = test-llamaindex
+matrix-llamaindex: TESTS = tests/llamaindex
+matrix-%:
+	@echo "== $* alone"
+	@test -x $(VENV)-$*/bin/pip || $(PYTHON) -m venv $(VENV)-$*
+	@$(VENV)-$*/bin/python -m pip install --quiet --disable-pip-version-check -e '.[$(EXTRAS)]'
+	@$(VENV)-$*/bin/python -m pytest -q tests/test_extras.py $(TESTS)
+
 # A file with tool calls holds agent runs, one with questions holds evidence-QA stores.
 bench: $(STAMP)
 	@for script in benchmarks/*.py; do \
@@ -55,5 +70,5 @@ bench: $(STAMP)
 	done
 
 clean:
-	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@rm -rf $(VENV) $(VENV)-* build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,9 +1,11 @@
 """Long-term memory for LLM agents: a temporal-causal graph, hybrid retrieval and Pareto ranking."""
 
-from prism_core.context import ContextBuilder, Packed
+from prism_core.changes import FloatArray
+from prism_core.context import ContextBuilder, Packed, without_recalled
 from prism_core.embed import CachedEmbedder, MiniLMEmbedder, MultilingualEmbedder
 from prism_core.errors import PrismError
-from prism_core.memory import PrismMemory
+from prism_core.ingest import message_events
+from prism_core.memory import Passage, PrismMemory, Ranked, Reranker
 from prism_core.protocols import Clock, Embedder, IdFactory, Ledger, TokenCounter, VectorIndex
 from prism_core.results import (
     Candidate,
@@ -39,7 +41,9 @@ from prism_core.types import (
     Scope,
     Source,
     Status,
+    scope_of,
 )
+from prism_core.vectors import normalised
 
 __version__ = "0.1.0"
 
@@ -59,6 +63,7 @@ __all__ = [
     "Facet",
     "Fact",
     "Finding",
+    "FloatArray",
     "Floor",
     "FrontierPoint",
     "Hit",
@@ -76,13 +81,16 @@ __all__ = [
     "Objective",
     "Outcome",
     "Packed",
+    "Passage",
     "PrismError",
     "PrismMemory",
+    "Ranked",
     "RankingOptions",
     "Recall",
     "Receipt",
     "ReceiptStatus",
     "Relation",
+    "Reranker",
     "Retrieval",
     "Scope",
     "ScopeStats",
@@ -90,4 +98,8 @@ __all__ = [
     "Status",
     "TokenCounter",
     "VectorIndex",
+    "message_events",
+    "normalised",
+    "scope_of",
+    "without_recalled",
 ]

@@ -104,6 +104,14 @@ class CausalCycleError(PrismError, ValueError):
         self.cycle = tuple(cycle)
 
 
+class InvalidLinkError(PrismError, ValueError):
+    """A link cannot be stored as given."""
+
+    def __init__(self, link: object, problem: str) -> None:
+        super().__init__(f"link {link!r} {problem}; pass Link(source=..., target=..., relation=...) between two units")
+        self.link = link
+
+
 class DimensionMismatchError(PrismError, ValueError):
     """Vectors of another length than the index or the store holds."""
 

@@ -50,7 +50,7 @@ class RulePlanner:
         """Fill what the caller left open: intents, entities, action type and facets."""
         text = query.text
         action_type = query.action_type or _named_action(text, view.action_types)
-        facets = query.facets if query.facets != {Facet.PLAIN} else _facets(text)
+        facets = query.facets if query.facets != {Facet.PLAIN} else facets_of(text)
         entities = query.target_entities or tuple(dict.fromkeys([*self.extract(text), *identifiers(text)]))
         return query.model_copy(
             update={
@@ -62,7 +62,8 @@ class RulePlanner:
         )
 
 
-def _facets(text: str) -> frozenset[Facet]:
+def facets_of(text: str) -> frozenset[Facet]:
+    """What kind of answer a question wants, by its cue words."""
     found = frozenset(facet for facet, cue in _FACETS.items() if cue.search(text))
     return found or frozenset({Facet.PLAIN})
 

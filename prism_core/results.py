@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -405,6 +406,11 @@ class Finding:
     detail: str
 
 
+def two_digits(value: float) -> str:
+    """A value that is compared with a bound, in two digits: cut rather than rounded, so that none below seems at it."""
+    return f"{math.floor(value * 100) / 100:.2f}"
+
+
 def _describe(candidate: Candidate) -> str:
     place = f"returned at place {candidate.rank + 1}" if candidate.rank is not None else "not returned"
     front = "below the floor" if candidate.front is None else f"front {candidate.front}"
@@ -412,7 +418,8 @@ def _describe(candidate: Candidate) -> str:
     return "\n".join(
         [
             f"{candidate.unit_id}: {place}, {front}, score {candidate.score:.3f}, "
-            f"chance {candidate.chance:.0%}, answerability {candidate.answerability:.2f}, {candidate.tokens} tokens",
+            f"chance {candidate.chance:.0%}, answerability {two_digits(candidate.answerability)}, "
+            f"{candidate.tokens} tokens",
             "  objectives: " + ", ".join(f"{name} {value:.2f}" for name, value in candidate.objectives.items()),
             "  signals:    " + ", ".join(f"{name} {value:.2f}" for name, value in signals if value),
             f"  found by:   {', '.join(candidate.channels)}",

@@ -247,7 +247,8 @@ class Event(_Model):
         kind: what the event is; a step has an `action`, everything else keeps its text in `observation`.
         observation: what was said, returned or read.
         action: what the agent did, such as `search_flights({"to": "SEA"})`.
-        action_type: the action's name without arguments, such as `search_flights`.
+        action_type: the action's name without arguments, such as `search_flights`; read off a call written as text
+            when missing.
         thought: what the agent said it was about to do, when it came with the action.
         session_id: one sitting (LangGraph `thread_id`, LlamaIndex `session_id`).
         task_id: the unit of work this belongs to.

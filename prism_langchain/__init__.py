@@ -12,43 +12,63 @@ from typing import TYPE_CHECKING, Any
 from prism_core.errors import MissingExtraError
 
 if TYPE_CHECKING:
+    from prism_langchain.classic import PrismConversationMemory
+    from prism_langchain.compressor import PrismDocumentCompressor
     from prism_langchain.convert import to_document
+    from prism_langchain.embedder import LangChainEmbedder
+    from prism_langchain.history import PrismChatMessageHistory
+    from prism_langchain.index import LangChainVectorIndex, UnitVectors
     from prism_langchain.labels import from_label, to_label
     from prism_langchain.retriever import PrismRetriever
     from prism_langchain.store import PrismStore
 
-__all__ = ["PrismRetriever", "PrismStore", "from_label", "to_document", "to_label"]
+__all__ = [
+    "LangChainEmbedder",
+    "LangChainVectorIndex",
+    "PrismChatMessageHistory",
+    "PrismConversationMemory",
+    "PrismDocumentCompressor",
+    "PrismRetriever",
+    "PrismStore",
+    "UnitVectors",
+    "from_label",
+    "to_document",
+    "to_label",
+]
 
-# Name: its module, and the extra that installs what the module imports.
 _HOMES = {
-    "PrismRetriever": ("prism_langchain.retriever", "langchain"),
-    "PrismStore": ("prism_langchain.store", "langchain"),
-    "from_label": ("prism_langchain.labels", "langchain"),
-    "to_document": ("prism_langchain.convert", "langchain"),
-    "to_label": ("prism_langchain.labels", "langchain"),
+    "LangChainEmbedder": "prism_langchain.embedder",
+    "LangChainVectorIndex": "prism_langchain.index",
+    "PrismChatMessageHistory": "prism_langchain.history",
+    "PrismConversationMemory": "prism_langchain.classic",
+    "PrismDocumentCompressor": "prism_langchain.compressor",
+    "PrismRetriever": "prism_langchain.retriever",
+    "PrismStore": "prism_langchain.store",
+    "UnitVectors": "prism_langchain.index",
+    "from_label": "prism_langchain.labels",
+    "to_document": "prism_langchain.convert",
+    "to_label": "prism_langchain.labels",
 }
-# Host packages by the module they are imported as. `langgraph` is shared by several; the store is of this one.
-_HOSTS = {
-    "langchain": "langchain",
-    "langchain_classic": "langchain-classic",
-    "langchain_core": "langchain-core",
-    "langgraph": "langgraph",
-    "langgraph.store": "langgraph-checkpoint",
+_EXTRAS = {
+    "langchain": ("agent", "langchain"),
+    "langchain_core": ("langchain", "langchain-core"),
+    "langchain_classic": ("classic", "langchain-classic"),
+    "langgraph": ("langchain", "langgraph-checkpoint"),
 }
+"""The extra that brings each package, with the package's name on PyPI."""
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home, extra = _HOMES[name]
     try:
-        return getattr(import_module(home), name)
+        home = import_module(_HOMES[name])
     except ModuleNotFoundError as error:
-        missing = error.name or ""
-        host = _HOSTS.get(".".join(missing.split(".")[:2])) or _HOSTS.get(missing.partition(".")[0])
-        if host is None:
+        missing = _EXTRAS.get((error.name or "").partition(".")[0])
+        if missing is None:
             raise
-        raise MissingExtraError(extra, host) from error
+        raise MissingExtraError(*missing) from error
+    return getattr(home, name)
 
 
 def __dir__() -> list[str]:

@@ -13,11 +13,40 @@ from prism_core.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from prism_llamaindex.convert import to_node
+    from prism_llamaindex.embedder import LlamaIndexEmbedder
+    from prism_llamaindex.graph import GraphCounts, export_graph, import_graph
+    from prism_llamaindex.ingestion import PrismIngestion, forget_nodes, remember_nodes
+    from prism_llamaindex.postprocessor import ParetoPostprocessor
     from prism_llamaindex.retriever import PrismRetriever
+    from prism_llamaindex.vector_index import LlamaIndexVectorIndex
 
-__all__ = ["PrismRetriever", "to_node"]
+__all__ = [
+    "GraphCounts",
+    "LlamaIndexEmbedder",
+    "LlamaIndexVectorIndex",
+    "ParetoPostprocessor",
+    "PrismIngestion",
+    "PrismRetriever",
+    "export_graph",
+    "forget_nodes",
+    "import_graph",
+    "remember_nodes",
+    "to_node",
+]
 
-_HOMES = {"PrismRetriever": "prism_llamaindex.retriever", "to_node": "prism_llamaindex.convert"}
+_HOMES = {
+    "GraphCounts": "prism_llamaindex.graph",
+    "LlamaIndexEmbedder": "prism_llamaindex.embedder",
+    "LlamaIndexVectorIndex": "prism_llamaindex.vector_index",
+    "ParetoPostprocessor": "prism_llamaindex.postprocessor",
+    "PrismIngestion": "prism_llamaindex.ingestion",
+    "PrismRetriever": "prism_llamaindex.retriever",
+    "export_graph": "prism_llamaindex.graph",
+    "forget_nodes": "prism_llamaindex.ingestion",
+    "import_graph": "prism_llamaindex.graph",
+    "remember_nodes": "prism_llamaindex.ingestion",
+    "to_node": "prism_llamaindex.convert",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -101,6 +101,8 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     if options.data is None and not options.page_only:
         parser.error("name the folder of the data files, or --page-only")
+    if options.data is not None and not any(options.data.glob("*.jsonl")):
+        parser.error(f"{options.data} is no folder with data files (*.jsonl)")
     return options
 
 

@@ -11,7 +11,7 @@ from prism_core.cli.options import Place
 from prism_core.cli.output import as_json, counted, cut, note, say, unit_fields, width
 from prism_core.cli.store import open_store, warn_if_empty
 from prism_core.memory import PrismMemory
-from prism_core.results import Candidate, Chain, Hit, Retrieval
+from prism_core.results import Candidate, Chain, Hit, Retrieval, two_digits
 
 DEFAULT_BUDGET = 1000
 LEFT_OUT = 3
@@ -122,7 +122,7 @@ def _answer(memory: PrismMemory, question: Question, place: Place) -> Answer:
 
 def _show(answer: Answer, question: Question) -> None:
     memories = counted(len(answer.retrieval), "memory").replace("memorys", "memories")
-    sure = f"answerability {answer.retrieval.answerability:.2f}"
+    sure = f"answerability {two_digits(answer.retrieval.answerability)}"
     if answer.text is not None:
         say(f"{answer.text}\n" if answer.text else "(nothing is worth its tokens)\n")
         say(f"{memories}, {answer.tokens:,} of {question.budget or DEFAULT_BUDGET:,} tokens, {sure}")

@@ -45,7 +45,7 @@ def _print_what_the_terminal_cannot_show() -> None:
 
 
 def _usage(error: Any) -> str:
-    message = error.format_message()
+    message = error.format_message().replace(": Value error, ", ": ")
     return f"{message} (see {error.ctx.command_path} --help)" if error.ctx is not None else message
 
 

@@ -46,7 +46,8 @@ def doctor(place: Place) -> None:
 
 def rebuild(place: Place, *, everything: bool, reembed: bool) -> None:
     """Derive the projections of a scope, or of all, from the ledger again."""
-    with open_store(place) as memory:
+    # Vectors of another embedder can only be replaced all at once.
+    with open_store(place, on_embedder_change="reembed" if reembed and everything else "raise") as memory:
         for scope in _scopes(memory, place, everything):
             started = time.perf_counter()
             memory.rebuild(scope, reembed=reembed)

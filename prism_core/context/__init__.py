@@ -26,7 +26,18 @@ question, and a tool's structured output by its identifiers:
 
 from prism_core.context.builder import ContextBuilder, Detail, Packed
 from prism_core.context.excerpts import ELISION, handle
-from prism_core.context.quoting import MARKER
+from prism_core.context.quoting import MARKER, without_recalled
 from prism_core.context.templates import TEMPLATES, Language, Template
 
-__all__ = ["ELISION", "MARKER", "TEMPLATES", "ContextBuilder", "Detail", "Language", "Packed", "Template", "handle"]
+__all__ = [
+    "ELISION",
+    "MARKER",
+    "TEMPLATES",
+    "ContextBuilder",
+    "Detail",
+    "Language",
+    "Packed",
+    "Template",
+    "handle",
+    "without_recalled",
+]

@@ -75,6 +75,8 @@ class ContextBuilder:
         language: language of the words around the quoted text.
         notice: the line under the opening tag; the template's when None.
         times: whether every entry also carries its time of day, UTC (about four tokens more).
+        ids: whether every entry begins with its unit's id (about twelve tokens more), for a model that may ask for a
+            memory by it.
         cache_size: number of entries whose token counts are remembered.
         detail: "auto" quotes long units by excerpts where not everything fits whole; "full" quotes whole or not at
             all.
@@ -85,6 +87,7 @@ class ContextBuilder:
     language: Language = "en"
     notice: str | None = None
     times: bool = False
+    ids: bool = False
     cache_size: int = 8192
     detail: Detail = "auto"
     _sizes: SizeCache = field(init=False, repr=False, compare=False)
@@ -143,6 +146,31 @@ class ContextBuilder:
                 return Packed(text, tokens, tuple(entry.unit for entry in chosen), excerpts)
             chosen.pop()
         return Packed("", 0, ())
+
+    def quote(self, lines: Iterable[str], budget: int) -> str:
+        """The block that quotes lines of text, one entry each, as many from the first on as fit.
+
+        For what is no unit and yet made of what units say, such as a chain of causes.
+
+        Args:
+            lines: in the order they are to stand in.
+            budget: tokens, wrapper included; positive.
+
+        Returns:
+            The block; empty where no line fits.
+
+        Raises:
+            BudgetError: if the budget is not a positive whole number.
+        """
+        if type(budget) is not int or budget < 1:
+            raise BudgetError(budget)
+        entries = [f"- {quoted(line, self.marker)}\n" for line in lines]
+        while entries:
+            text = "".join([self._head(), *entries, self._tail()])
+            if self.counter.count(text) <= budget:
+                return text
+            entries.pop()
+        return ""
 
     def _fill(self, entries: Iterable[_Entry], budget: int) -> list[_Entry]:
         left = budget - self._sizes(self._head()) - self._sizes(self._tail())
@@ -204,7 +232,8 @@ class ContextBuilder:
 
     def _line(self, unit: MemoryUnit, text: str) -> str:
         time = f"{unit.event_time:%H:%M} " if self.times else ""
-        return f"- {time}{quoted(text, self.marker)}{TEMPLATES[self.language].marks(unit)}\n"
+        named = f"[{unit.id}] " if self.ids else ""
+        return f"- {named}{time}{quoted(text, self.marker)}{TEMPLATES[self.language].marks(unit)}\n"
 
 
 class _Mixed:

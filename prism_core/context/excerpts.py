@@ -25,6 +25,9 @@ WORTH = 0.15
 LONG = 0.6
 """How much a passage loses for every mean length (in terms) it is longer than the mean."""
 
+LEAST_BEGINNING = 16
+"""Tokens from which the beginning of a passage is worth showing where no passage fits whole."""
+
 _ASKS_FIGURE = re.compile(
     r"\b(?:how (?:many|much|long|far|fast|high|low|often|old|big|large|thick|heavy|deep|wide|near|hot|cold)|when"
     r"|by how|(?:what|which) (?:date|day|year|month|time|share|number|percentage|price|cost|size))\b"
@@ -83,28 +86,46 @@ def excerpt(text: str, question: str, room: int, size: Callable[[str], int]) -> 
 
     Returns:
         Passages with `ELISION` where others are left out; the beginning of the text where none bears on the question;
-        empty where not one passage fits.
+        where not one passage fits, the beginning of the best, or nothing in less than `LEAST_BEGINNING` tokens.
     """
     pieces = passages(text)
     values = worth(question, text)
-    order = sorted(range(len(pieces)), key=lambda place: (-values[place], place))
-    taken: list[int] = []
-    left = room
-    for place in order:
-        if values[order[0]] > 0 and values[place] < WORTH:
-            break
-        if left < 2:
-            break
-        cost = size(pieces[place].text) + 1
-        if cost <= left:
-            taken.append(place)
-            left -= cost
+    costs = [size(piece.text) + 1 for piece in pieces]
+    best_first = sorted(range(len(pieces)), key=lambda place: (-values[place], place))
+    if not pieces:
+        return ""
+    bears = values[best_first[0]] > 0
+    wanted = [place for place in best_first if values[place] >= WORTH] if bears else best_first
+    taken = _filled(wanted, costs, room)
+    if wanted[0] not in taken and sum(values[place] for place in taken) < values[wanted[0]]:
+        taken = []
     while taken:
         shown = _joined(pieces, sorted(taken))
         if size(shown) <= room:
             return shown
         taken.pop()
-    return ""
+    return _beginning(pieces[wanted[0]].text, room, size, f"{ELISION} " if wanted[0] else "")
+
+
+def _filled(order: Sequence[int], costs: Sequence[int], room: int) -> list[int]:
+    taken: list[int] = []
+    for place in order:
+        if costs[place] <= room:
+            taken.append(place)
+            room -= costs[place]
+    return taken
+
+
+def _beginning(text: str, room: int, size: Callable[[str], int], lead: str) -> str:
+    """As much of a text's beginning as fits behind a lead, with `ELISION` for the rest; empty where that is little."""
+    if room < LEAST_BEGINNING:
+        return ""
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if size(f"{lead}{text[:middle]} {ELISION}") <= room else (low, middle - 1)
+    shown = text[:low].rstrip()
+    return f"{lead}{shown} {ELISION}" if shown else ""
 
 
 def _joined(pieces: Sequence[Passage], places: Sequence[int]) -> str:

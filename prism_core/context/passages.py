@@ -23,6 +23,7 @@ _END = re.compile(
     r"[.!?\u2026]+[\"'\u201d\u2019)\]]*(?=\s)|[\u3002\uff01\uff1f\uff61]+[\"\u201d\u2019\u300d\u300f\uff09]*"
 )
 _ABBREVIATION = re.compile(r"(?:^|[\s(])(?:Mr|Mrs|Ms|Dr|St|Prof|No|vs|cf|approx|e\.g|i\.e|[A-Z])\.$")
+_ENDLESS = re.compile(r"[!-~]{80,}")
 _BREAK = re.compile(r"[\s,;\u3001\uff0c\uff1b]")
 
 
@@ -136,12 +137,26 @@ def _sentences(line: str) -> list[Span]:
 
 
 def _cut(line: str, span: Span) -> Iterator[Span]:
-    """Parts of a sentence of at most the longest size, cut behind a space or comma where there is one."""
+    """Parts of a sentence of at most the longest size, cut behind a space or comma where there is one.
+
+    A word without end, such as a link or encoded data, is a part of its own: what stands beside it is worth quoting
+    without it.
+    """
+    start, end = span
+    for word in _ENDLESS.finditer(line, start, end):
+        yield from _cut_words(line, (start, word.start()))
+        yield from _cut_words(line, word.span())
+        start = word.end()
+    yield from _cut_words(line, (start, end))
+
+
+def _cut_words(line: str, span: Span) -> Iterator[Span]:
     start, end = span
     limit = LONGEST // _density(line, start, end)
     while end - start > limit:
         breaks = [match.end() for match in _BREAK.finditer(line, start + limit // 2, start + limit)]
-        stop = breaks[-1] if breaks else start + limit
+        # Without a break the last two parts are of one size: a few characters left over would say nothing.
+        stop = breaks[-1] if breaks else start + min(limit, (end - start + 1) // 2)
         yield start, stop
         start = stop
     yield start, end

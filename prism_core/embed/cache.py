@@ -10,9 +10,8 @@ import numpy as np
 
 from prism_core.changes import FloatArray
 from prism_core.errors import EmbeddingError, ModelFileError
-from prism_core.protocols import Embedder, SelectiveEmbedder
-
-_ROUNDING = 1e-3
+from prism_core.protocols import Embedder, understands
+from prism_core.vectors import normalised
 
 
 class CachedEmbedder:
@@ -45,7 +44,7 @@ class CachedEmbedder:
 
     def understands(self, text: str) -> bool:
         """What the embedder wrapped says of it; True where it does not say."""
-        return self.inner.understands(text) if isinstance(self.inner, SelectiveEmbedder) else True
+        return understands(self.inner, text)
 
     def embed_query(self, text: str) -> FloatArray:
         """Embed a question; shape (dimension,), L2-normalised, read-only.
@@ -88,12 +87,7 @@ class CachedEmbedder:
             if isinstance(error, EmbeddingError | ModelFileError):
                 raise
             raise EmbeddingError(self.id, f"{type(error).__name__}: {error}") from error
-        if rows.shape != (count, self.dimension):
-            raise EmbeddingError(self.id, f"it answered shape {rows.shape}, not {(count, self.dimension)}")
-        if not np.isfinite(rows).all():
-            raise EmbeddingError(self.id, "it answered NaN or infinity")
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        return np.where(np.abs(lengths - 1) > _ROUNDING, rows / np.maximum(lengths, 1e-12), rows).astype(np.float32)
+        return normalised(rows, embedder=self.id, count=count, dimension=self.dimension)
 
 
 class _LruVectors:

@@ -1,7 +1,8 @@
 """Which events are the same event again.
 
 Steps and messages keep their place in their chain: equal words at another place are another unit. Only documents and
-facts are one with an equal text, and only where the caller gave them no keys of their own to tell them apart.
+facts are one with an equal text, unless a document has a key of its own: two sources may say the same, and one of them
+may be erased.
 """
 
 from __future__ import annotations
@@ -52,11 +53,8 @@ def known_as(event: Event, key: str | None, view: WriteView) -> Known | None:
             return Known(unit_id, "the same event was stored before")
         reason = f"its key {key!r} was used before for other content; nothing of this event was stored"
         return Known(unit_id, reason, same=False)
-    if (
-        event.idempotency_key is None
-        and event.kind in MERGED_KINDS
-        and (unit_id := view.find_text(event.kind, event.text)) is not None
-    ):
+    keyed = event.kind is Kind.DOCUMENT and event.idempotency_key is not None
+    if event.kind in MERGED_KINDS and not keyed and (unit_id := view.find_text(event.kind, event.text)) is not None:
         return Known(unit_id, f"a {event.kind} with the same text was stored before")
     return None
 

@@ -11,7 +11,7 @@ from pydantic import JsonValue, TypeAdapter
 
 from prism_core.changes import AddKey, AddLink, AddUnit, Change, FloatArray, PutVector, ReplaceUnit, UpdateUnit
 from prism_core.encode.dedup import idempotency_key, known_as
-from prism_core.encode.extract import MAX_ENTITIES, entities
+from prism_core.encode.extract import MAX_ENTITIES, action_name, entities
 from prism_core.encode.importance import importance_of
 from prism_core.encode.outcome import outcome_of
 from prism_core.encode.relate import links_to
@@ -77,6 +77,7 @@ class Encoder:
 
     def encode(self, event: Event, context: WriteContext, receipt_id: str) -> Encoded:
         """Encode one event against what was stored before it; the receipt gets the id given."""
+        event = _with_action_type(event)
         key = idempotency_key(event)
         known = known_as(event, key, context.view)
         if known is not None:
@@ -177,6 +178,12 @@ class Encoder:
             layer=Layer.SEMANTIC if event.kind in (Kind.FACT, Kind.SUMMARY) else Layer.EPISODIC,
         )
         return MemoryUnit(**fields)
+
+
+def _with_action_type(event: Event) -> Event:
+    """The event, with the type of its action read off a call that is written as text."""
+    name = action_name(event.action) if event.action and event.action_type is None else None
+    return event if name is None else event.model_copy(update={"action_type": name})
 
 
 def _call_of(event: Event, view: WriteView) -> MemoryUnit | None:

@@ -10,7 +10,7 @@ import numpy as np
 from prism_core.changes import FloatArray
 from prism_core.encode.taxonomy import IntentTaxonomy
 from prism_core.errors import EmbeddingError
-from prism_core.protocols import Embedder, SelectiveEmbedder
+from prism_core.protocols import Embedder, understands
 from prism_core.text import analyze
 
 MAX_LABELS = 3
@@ -46,7 +46,7 @@ class RuleTagger:
         return (name,) if similarity >= MIN_SIMILARITY else ()
 
     def _readable(self, text: str) -> bool:
-        return not isinstance(self._embedder, SelectiveEmbedder) or self._embedder.understands(text)
+        return self._embedder is None or understands(self._embedder, text)
 
     def similarities(self, vector: FloatArray) -> Mapping[str, float]:
         """Cosine similarity of a vector to every label's description; empty without an embedder."""

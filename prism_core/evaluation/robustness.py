@@ -18,6 +18,7 @@ from prism_core.changes import IntArray
 from prism_core.errors import DatasetError
 from prism_core.evaluation import qa, traces
 from prism_core.evaluation.ablations import reordered
+from prism_core.evaluation.bootstrap import interval, resamples
 from prism_core.evaluation.datasets import load_qa, load_traces
 from prism_core.evaluation.needs import needs
 from prism_core.evaluation.parallel import Task, run_tasks
@@ -71,8 +72,9 @@ def run_robustness(path: str | Path, *, draws: int = DRAWS, seed: int = SEED, li
     scores = summarize(outcomes, list(entries))
     tables = {f"{draws} draws of wrong weights": {column: column for key in keys for column in _columns(key)}}
     note = f"every weight times a factor between {1 / FACTOR:.2f} and {FACTOR:.0f}, log-uniform, seed {seed}"
+    ahead = [_ahead(scores, key, draws) for key in keys]
     systems: dict[str, SystemScores] = {order: _over_draws(scores, order, draws, keys) for order in ORDERS}
-    return Report(str(path), systems, tables, (note,), outcomes=outcomes)
+    return Report(str(path), systems, tables, (note, *ahead), outcomes=outcomes)
 
 
 def wrong(options: RankingOptions, rng: np.random.Generator) -> RankingOptions:
@@ -123,6 +125,19 @@ def _name(order: Order, draw: int) -> str:
 
 def _columns(key: str) -> tuple[str, str, str]:
     return key, f"{key} mean", f"{key} worst"
+
+
+def _ahead(scores: Mapping[str, SystemScores], key: str, draws: int) -> str:
+    """By how much the soft order is ahead of the plain sum under the same wrong weights; the draws are resampled."""
+    soft, plain = (
+        np.array([scores[_name(order, number)].overall[key] for number in range(1, draws + 1)])
+        for order in ("soft", "sum")
+    )
+    ahead = soft - plain
+    low, high = interval(resamples(draws) @ ahead / draws)
+    better, worse = np.count_nonzero(ahead > 0), np.count_nonzero(ahead < 0)
+    mean = f"soft - sum {ahead.mean():+.4f} [{low:+.4f}, {high:+.4f}] over the draws"
+    return f"{key}: {mean}; better in {better}, worse in {worse} of {draws}"
 
 
 def _over_draws(scores: Mapping[str, SystemScores], order: Order, draws: int, keys: Sequence[str]) -> SystemScores:

@@ -18,7 +18,7 @@ from prism_core.embed import DEFAULT_EMBEDDER, CachedEmbedder, make_embedder
 from prism_core.errors import QueryError
 from prism_core.evaluation.systems import Opener, Ranking, System
 from prism_core.memory import PrismMemory
-from prism_core.protocols import Clock, Embedder, IdFactory, SelectiveEmbedder
+from prism_core.protocols import Clock, Embedder, IdFactory, understands
 from prism_core.retrieve.options import RankingOptions
 from prism_core.text import O200kCounter
 
@@ -53,7 +53,7 @@ class KnownVectors:
 
     def understands(self, text: str) -> bool:
         """What the inner embedder says of a text; True where it does not say."""
-        return self.inner.understands(text) if isinstance(self.inner, SelectiveEmbedder) else True
+        return understands(self.inner, text)
 
     def embed_query(self, text: str) -> FloatArray:
         """The vector of a question, shape (d,)."""

@@ -2,7 +2,7 @@
 
 from prism_core.ingest.files import Record, read_records
 from prism_core.ingest.formats import Format, detect, read, read_chat, read_qa, read_traces
-from prism_core.ingest.messages import IngestItem, IngestRun
+from prism_core.ingest.messages import IngestItem, IngestRun, message_events
 from prism_core.ingest.units import QAUnit, unit_event
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "QAUnit",
     "Record",
     "detect",
+    "message_events",
     "read",
     "read_chat",
     "read_qa",

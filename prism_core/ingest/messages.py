@@ -7,6 +7,8 @@
 | a tool's reply | a step without an action, which the memory joins to its call |
 | a system prompt | none: it is an instruction, not something that happened |
 
+A host's live messages become the same events one by one, with `message_events`.
+
 A message without a time happened next to its dated neighbours; where no message has one, the clock dates them all.
 """
 
@@ -23,8 +25,12 @@ from typing import Any
 from pydantic import JsonValue
 
 from prism_core.ingest.files import Record, kind_of
+from prism_core.ingest.langchain import openai_form
 from prism_core.ingest.times import filled
-from prism_core.types import Attachment, Event, Kind, Source
+from prism_core.types import Attachment, Event, Kind, Outcome, Source
+
+_SILENT = frozenset({"tool_use", "tool_call", "function_call", "thinking", "redacted_thinking", "reasoning"})
+"""Parts that say nothing: calls, which stand in the message's `tool_calls` as well, and what a model thought."""
 
 _SKIPPED = "a system prompt is an instruction, not something that happened"
 
@@ -92,6 +98,29 @@ def chat_run(run_id: str, messages: Sequence[Record], task: JsonValue = None) ->
     return IngestRun(run_id, tuple(items), task)
 
 
+def message_events(
+    message: Mapping[str, Any], *, key: str | None = None, session_id: str | None = None, task_id: str | None = None
+) -> tuple[Event, ...]:
+    """The events of one message, as a file's messages become events.
+
+    Args:
+        message: in the OpenAI chat format, or as LangChain dumps it.
+        key: idempotency key of its first event; those after it get `.1`, `.2` and so on.
+        session_id: the session of every event.
+        task_id: the task of every event.
+
+    Returns:
+        One event; one per call for calls of tools; none for a system prompt.
+
+    Raises:
+        DatasetError: if the message does not have the chat format.
+        InvalidEventError: if it holds what cannot be stored.
+    """
+    record = Record("messages", 1, openai_form(message), in_file=False)
+    shared = {"session_id": session_id, "task_id": task_id, "event_time": _time(record)}
+    return _events(key, record, shared)
+
+
 def derived_run_id(messages: Sequence[Record]) -> str:
     """An id for a run without one, which it keeps while it grows: its file's name, and a hash.
 
@@ -117,12 +146,17 @@ def _item(run_id: str, index: int, message: Record, shared: Mapping[str, Any]) -
     role = message.text("role")
     if _is_system(message):
         return IngestItem(run_id, index, role, (), _SKIPPED)
-    drafts = _CONVERT.get(role, _other)(message)
-    events = [
-        Event(**draft, **shared, idempotency_key=f"{run_id}#{index}.{number}" if number else f"{run_id}#{index}")
-        for number, draft in enumerate(drafts)
-    ]
-    return IngestItem(run_id, index, role, tuple(events))
+    return IngestItem(run_id, index, role, _events(f"{run_id}#{index}", message, shared))
+
+
+def _events(key: str | None, message: Record, shared: Mapping[str, Any]) -> tuple[Event, ...]:
+    if _is_system(message):
+        return ()
+    drafts = _CONVERT.get(message.text("role"), _other)(message)
+    keys = [f"{key}.{number}" if key and number else key for number in range(len(drafts))]
+    return tuple(
+        Event.parse({**draft, **shared, "idempotency_key": key}) for draft, key in zip(drafts, keys, strict=True)
+    )
 
 
 def _user(message: Record) -> list[dict[str, Any]]:
@@ -199,6 +233,7 @@ def _reply(message: Record, call_id: str | None) -> dict[str, Any]:
         "attachments": attachments,
         "tool_call_id": call_id,
         "source": Source.TOOL,
+        "outcome": Outcome.FAILURE if message.value.get("status") == "error" else Outcome.UNKNOWN,
     }
 
 
@@ -238,7 +273,9 @@ def _part(message: Record, number: int, value: object) -> str | Attachment:
         return part.text("text", "")
     if kind == "refusal":
         return part.text("refusal", "")
-    url = _url(part.value.get(kind))
+    if kind in _SILENT:
+        return ""
+    url = _url(part.value.get(kind)) or _url(part.value.get("url"))
     # Inline data would be kept as text; naming it says that something was there.
     return f"[{kind}]" if url is None or url.startswith("data:") else Attachment(media_type=kind, uri=url)
 

@@ -29,6 +29,7 @@ from prism_core.memory.arguments import (
 )
 from prism_core.memory.checkup import check
 from prism_core.memory.eraser import Chosen, Eraser
+from prism_core.memory.linking import LinkVerbs
 from prism_core.memory.parts import IN_MEMORY, GuardedIndex, IndexKind, Store, choose_index, new_id, now_utc
 from prism_core.memory.reader import Reader
 from prism_core.memory.recorder import Recorder
@@ -47,7 +48,7 @@ DEFAULT_K = 10
 CACHED_BYTES = 512 * 1024 * 1024
 
 
-class PrismMemory:
+class PrismMemory(LinkVerbs):
     """A long-term memory for agents.
 
     Thread-safe. Every call names the scope it is about; nothing is shared between scopes.

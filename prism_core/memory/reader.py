@@ -15,7 +15,7 @@ from prism_core.memory import filters, selection
 from prism_core.memory.arguments import Question, Where
 from prism_core.memory.parts import GuardedIndex
 from prism_core.memory.recorder import Recorder
-from prism_core.protocols import Embedder, Ledger, SelectiveEmbedder
+from prism_core.protocols import Embedder, Ledger, understands
 from prism_core.results import Context, Retrieval
 from prism_core.retrieve.retriever import Ranking, Retriever
 from prism_core.storage.state import ScopeState
@@ -179,7 +179,7 @@ class Reader:
         text = question.query.text
         if self._embedder is None or not text.strip():
             return None, []
-        if isinstance(self._embedder, SelectiveEmbedder) and not self._embedder.understands(text):
+        if not understands(self._embedder, text):
             return None, []
         try:
             return self._embedder.embed_query(text), []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from threading import Lock, RLock
 
@@ -28,6 +28,8 @@ from prism_core.storage.states import ScopeStates
 from prism_core.types import Event, Kind, MemoryUnit, Scope, Source
 
 MAX_ATTEMPTS = 64
+POLITE_ATTEMPTS = 3
+"""A long write that others overtook this often keeps them out while it is made."""
 STRIPES = 64
 PENDING_BATCH = 64
 LEASED = 256
@@ -65,6 +67,25 @@ class _Written:
         vectors = {change.unit_id: change.vector for change in self.changes if isinstance(change, PutVector)}
         links = [change.link for change in self.changes if isinstance(change, AddLink)]
         return Delta(self.units(), links, list(vectors.items()), position)
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A write on its way into a scope, and what is kept of it between attempts.
+
+    Attributes:
+        scope: where it belongs.
+        encode: derives the changes from the scope as it is.
+        embed: whether to embed now.
+        vectors: by text.
+        failure: why texts have none; empty while nothing failed.
+    """
+
+    scope: Scope
+    encode: Callable[[ScopeState], list[Encoded]]
+    embed: bool
+    vectors: dict[str, FloatArray] = field(default_factory=dict)
+    failure: str = ""
 
 
 class Recorder:
@@ -117,11 +138,11 @@ class Recorder:
         def encode(state: ScopeState) -> list[Encoded]:
             encoded = self._encode(scope, state, events, receipt_ids)
             if from_inbox:
-                # Read after the position: what is erased from the inbox later moves the epoch on.
+                # The state is caught up: what is erased from the inbox later moves its epoch on.
                 self._check_waiting(scope, receipt_ids)
             return encoded
 
-        return self._store(scope, encode, embed=not from_inbox)
+        return self._store(_Draft(scope, encode, not from_inbox))
 
     def replace(self, scope: Scope, unit_id: str, event: Event, receipt_id: str) -> Receipt:
         """Put other content in the place of a unit's.
@@ -141,39 +162,15 @@ class Recorder:
                 )
             return [self._encoder.replace(event, unit, receipt_id)]
 
-        return self._store(scope, encode, embed=True)[0]
+        return self._store(_Draft(scope, encode, embed=True))[0]
 
-    def _store(self, scope: Scope, encode: Callable[[ScopeState], list[Encoded]], *, embed: bool) -> list[Receipt]:
-        """Encode against the scope as it is and commit, again where another writer was faster."""
-        with self.lock(scope):
-            vectors: dict[str, FloatArray] = {}
-            failure = ""
+    def _store(self, draft: _Draft) -> list[Receipt]:
+        with self.lock(draft.scope):
             for attempt in range(MAX_ATTEMPTS):
-                state = self._states.get(scope)
                 try:
-                    with state.lock:
-                        state.catch_up()
-                        written, based_on = _Written(encode(state)), state.position
-                except UnknownUnitError:
-                    if self._ledger.head(scope).epoch == state.position.epoch:
-                        raise
-                    continue  # erased since
-                missing = [text for text in written.texts if text not in vectors]
-                if embed and missing and self._embedder is not None and not failure:
-                    fresh, failure = self._embed(missing)
-                    vectors |= fresh
-                written = self._completed(written, vectors, failure)
-                try:
-                    position = self._ledger.commit(
-                        scope, written.changes, based_on=based_on, recorded_at=self._clock(), receipts=written.receipts
-                    )
+                    return self._commit(draft, alone=attempt >= POLITE_ATTEMPTS)
                 except StaleReadError:
                     back_off(attempt)
-                    continue
-                with state.lock:
-                    if state.position == based_on:
-                        state.apply(written.delta(position))
-                return written.receipts
         raise WriteConflictError(MAX_ATTEMPTS)
 
     def drain(self, scope: Scope) -> list[Receipt]:
@@ -211,26 +208,19 @@ class Recorder:
         """
         if self._embedder is None or self._resting():
             return 0
-        done = 0
+        done = overtaken = 0
         with self.lock(scope):
             while limit is None or done < limit:
-                state = self._states.get(scope)
-                with state.lock:
-                    state.catch_up()
-                    based_on = state.position
-                    ids = list(state.vectors.pending)[:PENDING_BATCH]
-                if not ids:
-                    break
                 try:
-                    units = self._ledger.units(scope, ids)
-                except UnknownUnitError:
-                    continue  # erased since
-                vectors, failure = self._embed([unit.text for unit in units])
-                if failure:
+                    embedded = self._embed_some(scope, self._states.get(scope), alone=overtaken >= POLITE_ATTEMPTS)
+                except StaleReadError:
+                    back_off(overtaken)
+                    overtaken += 1
+                    continue
+                if not embedded:
                     break
-                changes = [PutVector(unit.id, self._embedder.id, vectors[unit.text]) for unit in units]
-                if self._commit_vectors(scope, state, changes, based_on):
-                    done += len(units)
+                done += embedded
+                overtaken = 0
         return done
 
     def mark_pending(self, scope: Scope) -> None:
@@ -243,9 +233,13 @@ class Recorder:
                     state.catch_up()
                     changes = [PutVector(unit_id, embedder_id, None) for unit_id in state.ids]
                     based_on = state.position
-                if self._commit_vectors(scope, state, changes, based_on):
-                    return
-                back_off(attempt)
+                try:
+                    position = self._ledger.commit(scope, changes, based_on=based_on, recorded_at=self._clock())
+                except StaleReadError:
+                    back_off(attempt)
+                    continue
+                _take_vectors(state, changes, based_on, position)
+                return
         raise WriteConflictError(MAX_ATTEMPTS)
 
     def _refuse(self, scope: Scope, item: InboxItem, reason: str) -> Receipt:
@@ -266,17 +260,83 @@ class Recorder:
             if receipt_id not in left:
                 raise UnknownReceiptError(receipt_id, scope)
 
-    def _commit_vectors(
-        self, scope: Scope, state: ScopeState, changes: Sequence[PutVector], based_on: Position
-    ) -> bool:
-        try:
-            position = self._ledger.commit(scope, changes, based_on=based_on, recorded_at=self._clock())
-        except StaleReadError:
-            return False
+    def _commit(self, draft: _Draft, *, alone: bool) -> list[Receipt]:
+        """Encode and commit; with everybody else kept out from before the encoding when `alone`.
+
+        Raises:
+            StaleReadError: if the scope was changed in between.
+        """
+        state = self._states.get(draft.scope)
+        now = self._clock()
+        if alone:
+            with state.lock:
+                state.catch_up()
+                based_on = state.position
+            with self._ledger.exclusive(draft.scope, based_on=based_on, recorded_at=now) as apply:
+                written, _ = self._written(draft, state)
+                position = apply(written.changes, written.receipts)
+        else:
+            written, based_on = self._written(draft, state)
+            position = self._ledger.commit(
+                draft.scope, written.changes, based_on=based_on, recorded_at=now, receipts=written.receipts
+            )
         with state.lock:
             if state.position == based_on:
-                state.apply(Delta([], [], [(change.unit_id, change.vector) for change in changes], position))
-        return True
+                state.apply(written.delta(position))
+        return written.receipts
+
+    def _written(self, draft: _Draft, state: ScopeState) -> tuple[_Written, Position]:
+        """What the events come to, with their vectors, and the state of the scope this was derived from."""
+        try:
+            with state.lock:
+                state.catch_up()
+                written, based_on = _Written(draft.encode(state)), state.position
+        except UnknownUnitError:
+            self._check_epoch(draft.scope, state)
+            raise
+        missing = [text for text in written.texts if text not in draft.vectors]
+        if draft.embed and missing and self._embedder is not None and not draft.failure:
+            fresh, draft.failure = self._embed(missing)
+            draft.vectors |= fresh
+        return self._completed(written, draft.vectors, draft.failure), based_on
+
+    def _embed_some(self, scope: Scope, state: ScopeState, *, alone: bool) -> int:
+        """Embed a batch of pending units and commit the vectors; how many, none where nothing waits or it failed.
+
+        Raises:
+            StaleReadError: if the scope was changed in between.
+        """
+        with state.lock:
+            state.catch_up()
+            based_on = state.position
+        if alone:
+            # The texts were embedded in the attempts before, and the embedder has kept them.
+            with self._ledger.exclusive(scope, based_on=based_on, recorded_at=self._clock()) as apply:
+                changes = self._embedded(scope, state)
+                position = apply(changes)
+        else:
+            changes = self._embedded(scope, state)
+            position = self._ledger.commit(scope, changes, based_on=based_on, recorded_at=self._clock())
+        _take_vectors(state, changes, based_on, position)
+        return len(changes)
+
+    def _embedded(self, scope: Scope, state: ScopeState) -> list[PutVector]:
+        assert self._embedder is not None
+        with state.lock:
+            ids = list(state.vectors.pending)[:PENDING_BATCH]
+        try:
+            units = self._ledger.units(scope, ids)
+        except UnknownUnitError:
+            self._check_epoch(scope, state)
+            raise
+        vectors, failure = self._embed([unit.text for unit in units]) if units else ({}, "")
+        return [] if failure else [PutVector(unit.id, self._embedder.id, vectors[unit.text]) for unit in units]
+
+    def _check_epoch(self, scope: Scope, state: ScopeState) -> None:
+        """Raise StaleReadError if something was erased since the scope was read."""
+        head = self._ledger.head(scope)
+        if head.epoch != state.position.epoch:
+            raise StaleReadError(state.position.seq, head.seq)
 
     def _encode(
         self, scope: Scope, state: ScopeState, events: Sequence[Event], receipt_ids: Sequence[str]
@@ -327,6 +387,12 @@ def _degraded(item: Encoded, failure: str) -> Encoded:
         return item
     reason = f"{item.receipt.reason}; {failure}" if item.receipt.reason else failure
     return replace(item, receipt=replace(item.receipt, status=ReceiptStatus.DEGRADED, reason=reason))
+
+
+def _take_vectors(state: ScopeState, changes: Sequence[PutVector], based_on: Position, position: Position) -> None:
+    with state.lock:
+        if state.position == based_on:
+            state.apply(Delta([], [], [(change.unit_id, change.vector) for change in changes], position))
 
 
 def back_off(attempt: int) -> None:

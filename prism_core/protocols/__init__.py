@@ -3,7 +3,7 @@
 `Embedder`, `VectorIndex` and `Ledger` have contract test classes in `prism_core.testing`.
 """
 
-from prism_core.protocols.ledger import Delta, InboxItem, Ledger
+from prism_core.protocols.ledger import Apply, Delta, InboxItem, Ledger
 from prism_core.protocols.parts import (
     Clock,
     Embedder,
@@ -12,10 +12,12 @@ from prism_core.protocols.parts import (
     SelectiveEmbedder,
     TokenCounter,
     VectorIndex,
+    understands,
 )
 from prism_core.protocols.views import Columns, Planner, ScopeView, WriteView
 
 __all__ = [
+    "Apply",
     "Clock",
     "Columns",
     "Delta",
@@ -30,4 +32,5 @@ __all__ = [
     "TokenCounter",
     "VectorIndex",
     "WriteView",
+    "understands",
 ]

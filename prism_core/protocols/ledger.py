@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -42,6 +43,14 @@ class InboxItem:
     event: Event
 
 
+class Apply(Protocol):
+    """Applies changes and completes receipts in the transaction it was given for; answers the new head."""
+
+    def __call__(self, changes: Sequence[Change], receipts: Sequence[Receipt] = ()) -> Position:
+        """Apply them, in order; each change gets one seq."""
+        ...
+
+
 class Ledger(Protocol):
     """The truth: units, links, vectors, receipts and the log, in one transaction per write."""
 
@@ -73,6 +82,17 @@ class Ledger(Protocol):
         Raises:
             StaleReadError: if the head has moved on; nothing was stored.
             LedgerError: if the database refused; nothing was stored.
+        """
+        ...
+
+    def exclusive(self, scope: Scope, *, based_on: Position, recorded_at: datetime) -> AbstractContextManager[Apply]:
+        """A commit during which nobody else writes: changes may be derived inside the block, then applied once.
+
+        For a writer that others have overtaken too often. Reads see the scope as it was at the start; everything
+        `commit` says holds here too.
+
+        Raises:
+            StaleReadError: on entering, if the head has moved on.
         """
         ...
 

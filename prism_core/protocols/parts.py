@@ -67,6 +67,13 @@ class SelectiveEmbedder(Embedder, Protocol):
         ...
 
 
+def understands(embedder: Embedder, text: str) -> bool:
+    """Whether an embedder can read a text; True for one that does not say."""
+    # Not isinstance: before Python 3.12 that reads every property, and a dimension may be asked for over a network.
+    asked = getattr(embedder, "understands", None)
+    return asked is None or bool(asked(text))
+
+
 @runtime_checkable
 class TokenCounter(Protocol):
     """Counts tokens the way the model that reads the context does."""

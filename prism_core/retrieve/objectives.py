@@ -89,15 +89,22 @@ def score(
     if len(active):
         values |= _active_signals(query, evidence, active)
     weighed = weigh(table, values)
-    objectives, total, magnitude = dict(weighed.objectives), weighed.score, weighed.weight
-    used = {signal for weights in table.values() for signal in weights}
     if options.objectives:
-        units = evidence.view.units(evidence.rows)
-        for objective in options.objectives:
-            objectives[objective.name] = _own_values(objective, query, units)
-            total += objectives[objective.name]
-        magnitude += len(options.objectives)
-    return Scored({name: values[name] for name in values if name in used}, objectives, total, magnitude)
+        weighed = with_own(weighed, query, evidence.view.units(evidence.rows), options.objectives)
+    used = {signal for weights in table.values() for signal in weights}
+    signals = {name: values[name] for name in values if name in used}
+    return Scored(signals, weighed.objectives, weighed.score, weighed.weight)
+
+
+def with_own(weighed: Weighed, query: IntentQuery, units: Sequence[MemoryUnit], own: Sequence[Objective]) -> Weighed:
+    """What is weighed, with objectives of the user's own beside it, each of weight 1.
+
+    Raises:
+        QueryError: if one answers anything but one value in [0, 1] per unit.
+    """
+    added = {objective.name: _own_values(objective, query, units) for objective in own}
+    total = np.asarray(np.sum([weighed.score, *added.values()], axis=0), dtype=np.float32)
+    return Weighed({**weighed.objectives, **added}, total, weighed.weight + len(added))
 
 
 def weigh(table: Weights, signals: Mapping[str, FloatArray]) -> Weighed:
@@ -126,11 +133,14 @@ def weigh(table: Weights, signals: Mapping[str, FloatArray]) -> Weighed:
 
 
 def _own_values(objective: Objective, query: IntentQuery, units: Sequence[MemoryUnit]) -> FloatArray:
-    given = objective.values(query, units)
-    values = np.asarray(given, dtype=np.float32)
-    if values.shape != (len(units),) or not ((values >= 0) & (values <= 1)).all():
-        raise QueryError("objectives", objective.name, f"answer {len(units)} values in [0, 1], one per unit")
-    return values
+    wrong = QueryError("objectives", objective.name, f"answer {len(units)} real values in [0, 1], one per unit")
+    try:
+        given = np.asarray(objective.values(query, units))
+    except ValueError as error:  # rows of different lengths make no array
+        raise wrong from error
+    if given.dtype.kind not in "biuf" or given.shape != (len(units),) or not ((given >= 0) & (given <= 1)).all():
+        raise wrong
+    return given.astype(np.float32)
 
 
 def _conversation_signals(query: IntentQuery, evidence: Evidence, tagger: IntentTagger) -> dict[str, FloatArray]:

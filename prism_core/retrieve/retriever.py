@@ -108,7 +108,7 @@ class Ranking:
             front=int(self.fronts[row]) if self.fronts[row] >= 0 else None,
             tokens=self.tokens[row],
             rank=rank,
-            reason=reason if rank is None else _merits(objectives, self.usual),
+            reason=reason if rank is None else merits(objectives, self.usual),
             answerability=float(self.answerability[row]),
         )
 
@@ -211,7 +211,7 @@ def _is_acting(query: IntentQuery) -> bool:
     return bool(query.active) and query.action_type is not None
 
 
-def _merits(objectives: Mapping[str, float], usual: Mapping[str, float]) -> str:
+def merits(objectives: Mapping[str, float], usual: Mapping[str, float]) -> str:
     """The objectives in which a candidate stands out most from the pool."""
     lead = {name: value - usual[name] for name, value in objectives.items()}
     best = [name for name in sorted(lead, key=lambda name: -lead[name]) if lead[name] > 0][:2]

@@ -6,10 +6,12 @@ says so), and 0 for all where what it needs is absent (no embedder, no sessions,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from math import log1p
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -150,20 +152,38 @@ def weight_of_words(evidence: Evidence) -> float:
     The best match of a question is scaled to 1 however bad it is. Where no unit holds more than a few of the question's
     words, as in small talk that is to remind of something, the best by words is best by chance.
     """
-    if evidence.vector is None:
-        return 1.0
-    return min(float(coverage(evidence).max(initial=0.0)) / ENOUGH_WORDS, 1.0)
+    return 1.0 if evidence.vector is None else worth_of_words(coverage(evidence))
+
+
+def worth_of_words(coverage: FloatArray) -> float:
+    """How much words count beside vectors where candidates hold these shares of the question's, in [0, 1]."""
+    return min(float(coverage.max(initial=0.0)) / ENOUGH_WORDS, 1.0)
 
 
 def coverage(evidence: Evidence) -> FloatArray:
     """Share of the question's words that each candidate holds, weighted by rarity; shape (p,), in [0, 1]."""
-    wanted = list(dict.fromkeys(word_terms(evidence.terms)))
-    count = len(evidence.view.ids)
-    weights = np.array([idf(evidence.view.document_frequency(term), count) for term in wanted])
+    return covered(evidence.terms, evidence.view, evidence.rows, len(evidence.view.ids))
+
+
+class TermIndex(Protocol):
+    """What knows which texts hold which terms."""
+
+    def held(self, terms: Sequence[str], rows: IntArray) -> NDArray[np.bool_]:
+        """Which index terms each row holds, shape (terms, rows); a term may be unknown."""
+        ...
+
+    def document_frequency(self, term: str) -> int:
+        """How many rows hold an index term."""
+        ...
+
+
+def covered(terms: Sequence[str], index: TermIndex, rows: IntArray, count: int) -> FloatArray:
+    """Share of terms that rows of an index of `count` rows hold, weighted by rarity; shape (p,), in [0, 1]."""
+    wanted = list(dict.fromkeys(word_terms(terms)))
+    weights = np.array([idf(index.document_frequency(term), count) for term in wanted])
     if not len(weights):
-        return np.zeros(len(evidence.rows), dtype=np.float32)
-    share = weights @ evidence.view.held(wanted, evidence.rows) / weights.sum()
-    return np.asarray(share, dtype=np.float32)
+        return np.zeros(len(rows), dtype=np.float32)
+    return np.asarray(weights @ index.held(wanted, rows) / weights.sum(), dtype=np.float32)
 
 
 def idf(df: int, n: int) -> float:
@@ -220,7 +240,7 @@ def date_match(evidence: Evidence, text: str) -> FloatArray:
     names, and over the date it was said on at `SAID_ON` of that.
     """
     match = np.zeros(len(evidence.rows), dtype=np.float32)
-    asked = {term: _grade(term) for value in dates(text) for term in value.terms}
+    asked = asked_dates(text)
     if not asked:
         return match
     said_on = [_date_terms(time) for time in evidence.columns.times[evidence.rows].tolist()]
@@ -229,6 +249,11 @@ def date_match(evidence: Evidence, text: str) -> FloatArray:
         on_day = np.array([term in terms for terms in said_on], dtype=np.float32)
         match = np.maximum(match, np.maximum(grade * named, SAID_ON * grade * on_day)).astype(np.float32)
     return match
+
+
+def asked_dates(text: str) -> dict[str, float]:
+    """The index terms of the dates a question names, with what a match is worth: a day more than its month or year."""
+    return {term: _grade(term) for value in dates(text) for term in value.terms}
 
 
 def _grade(term: str) -> float:

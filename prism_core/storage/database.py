@@ -37,7 +37,8 @@ class Database:
         self._reader = engine
         self._writer = engine.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"})
         # Writers of this process queue here: SQLite's own waiting is polling, and neither fair nor quick.
-        self._write_turn = threading.Lock()
+        # The writer itself may read on in between.
+        self._write_turn = threading.RLock()
         self._read_turn: AbstractContextManager[Any] = self._write_turn if shared else nullcontext()
         self._driver_error: type[Exception] = engine.dialect.loaded_dbapi.Error
         self._closed = False

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
+from itertools import chain
 
 import networkx as nx
 
@@ -55,8 +56,12 @@ class ScopeGraph:
         self.links += not self.graph.has_edge(link.source, link.target, key=link.relation)
         self.graph.add_edge(link.source, link.target, key=link.relation, link=link)
 
-    def check_acyclic(self, link: Link) -> None:
+    def check_acyclic(self, link: Link, beside: Mapping[str, Sequence[str]] | None = None) -> None:
         """Refuse a link that would run against the arrow of time.
+
+        Args:
+            link: the link.
+            beside: targets by source of links of such relations that will be there too.
 
         Raises:
             CausalCycleError: if its relation is acyclic and its target already leads to its source.
@@ -65,12 +70,13 @@ class ScopeGraph:
             return
         if link.source == link.target:
             raise CausalCycleError(link.relation, [link.source, link.target])
+        further = beside or {}
         # A new unit leads nowhere, so the usual case ends at the first step.
         came_from: dict[str, str] = {}
         queue = deque([link.target])
         while queue:
             node = queue.popleft()
-            for following in self._targets(node, ACYCLIC_RELATIONS):
+            for following in chain(self._targets(node, ACYCLIC_RELATIONS), further.get(node, ())):
                 if following == link.source:
                     came_from[following] = node
                     raise CausalCycleError(link.relation, [link.source, *_trace(came_from, link.source, link.target)])

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any, Self
 
@@ -13,7 +13,7 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 
 from prism_core.changes import Change, FloatArray
 from prism_core.errors import LedgerError, StaleReadError, UnknownReceiptError, UnknownUnitError
-from prism_core.protocols import Delta, InboxItem
+from prism_core.protocols import Apply, Delta, InboxItem
 from prism_core.results import Finding, LogEntry, Position, Receipt, ScopeStats
 from prism_core.storage import check, codec, erasing, inbox, schema, writer
 from prism_core.storage.database import Database
@@ -203,16 +203,32 @@ class SqlLedger:
             ScopeError: if a unit belongs to another scope; nothing was stored.
             LedgerError: if the database refused, as it does a unit id or idempotency key that is taken.
         """
+        with self.exclusive(scope, based_on=based_on, recorded_at=recorded_at) as apply:
+            return apply(changes, receipts)
+
+    @contextmanager
+    def exclusive(self, scope: Scope, *, based_on: Position, recorded_at: datetime) -> Iterator[Apply]:
+        """A commit during which nobody else writes: changes may be derived inside the block, then applied once.
+
+        Reads see the scope as it was at the start. Everything `commit` says holds here too.
+
+        Raises:
+            StaleReadError: on entering, if the head has moved on.
+        """
         now = utc(recorded_at, "recorded_at")
         with self._database.writing("commit") as connection:
             scope_id, head = writer.locked_scope(connection, scope, now=now)
             if head != based_on:
                 raise StaleReadError(based_on.seq, head.seq)
-            seq = head.seq
-            if changes:
-                seq = writer.apply_changes(connection, scope, scope_id, changes, head=seq, now=now)
-            writer.store_receipts(connection, scope_id, receipts)
-        return Position(seq, head.epoch)
+
+            def apply(changes: Sequence[Change], receipts: Sequence[Receipt] = ()) -> Position:
+                seq = head.seq
+                if changes:
+                    seq = writer.apply_changes(connection, scope, scope_id, changes, head=seq, now=now)
+                writer.store_receipts(connection, scope_id, receipts)
+                return Position(seq, head.epoch)
+
+            yield apply
 
     def erase(
         self,

@@ -16,9 +16,9 @@ from langchain_core.messages import (
     messages_to_dict,
 )
 
-from prism_core.errors import DatasetError
-from prism_core.ingest import Format, IngestRun, detect, read, read_chat, read_qa, read_traces
-from prism_core.types import Attachment, Kind, Source
+from prism_core.errors import DatasetError, InvalidEventError
+from prism_core.ingest import Format, IngestRun, detect, message_events, read, read_chat, read_qa, read_traces
+from prism_core.types import Attachment, Kind, Outcome, Source
 
 Dump = Callable[[list[BaseMessage]], list[dict[str, Any]]]
 NOON = 1779278400
@@ -372,3 +372,47 @@ def test_files_that_cannot_be_read_say_so(tmp_path: Path) -> None:
     (tmp_path / "latin.jsonl").write_bytes(b'{"role": "user"}\n{"content": "caf\xe9"}')
     with pytest.raises(DatasetError, match="line 2: is not UTF-8"):
         read(tmp_path / "latin.jsonl")
+
+
+def test_a_live_message_becomes_the_events_of_a_files() -> None:
+    [run] = read_chat([{"role": "user", "content": "Where do I sit?"}, CALL, REPLY], run_id="run-1")
+    live = [
+        event
+        for index, message in enumerate([RUN["messages"][0], CALL, REPLY])
+        for event in message_events(message, key=f"run-1#{index}", session_id="run-1", task_id="run-1")
+    ]
+    assert live == list(run.events)
+
+
+def test_a_message_of_several_calls_has_a_key_per_call() -> None:
+    message = {"role": "assistant", "content": None, "tool_calls": [CALL["tool_calls"][0]] * 2}
+    assert [event.idempotency_key for event in message_events(message, key="k")] == ["k", "k.1"]
+    assert [event.idempotency_key for event in message_events(message)] == [None, None]
+    assert message_events({"role": "system", "content": "Be brief."}, key="k") == ()
+
+
+def test_a_reply_marked_as_an_error_is_a_failure() -> None:
+    [event] = message_events(ToolMessage("no seat", tool_call_id="c1", status="error").model_dump())
+    assert event.outcome is Outcome.FAILURE
+
+
+def test_parts_that_say_nothing_leave_no_trace() -> None:
+    content: list[str | dict[str, Any]] = [
+        {"type": "thinking", "thinking": "hm"},
+        {"type": "text", "text": "Looking it up."},
+        {"type": "tool_use", "id": "c1", "name": "find", "input": {"id": "A1"}},
+    ]
+    call = {"name": "find", "args": {"id": "A1"}, "id": "c1", "type": "tool_call"}
+    [event] = message_events(AIMessage(content, tool_calls=[call]).model_dump())
+    assert (event.thought, event.action) == ("Looking it up.", 'find({"id": "A1"})')
+
+
+def test_an_image_by_its_address_is_an_attachment() -> None:
+    content: list[str | dict[str, Any]] = [{"type": "image", "url": "https://example.org/plan.png"}]
+    [event] = message_events(HumanMessage(content).model_dump())
+    assert event.attachments == (Attachment(media_type="image", uri="https://example.org/plan.png"),)
+
+
+def test_a_message_that_cannot_be_stored_is_said_so() -> None:
+    with pytest.raises(InvalidEventError, match="surrogate"):
+        message_events({"role": "user", "content": "\ud800"})

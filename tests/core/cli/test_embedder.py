@@ -25,7 +25,10 @@ def test_a_store_keeps_to_the_embedder_it_was_begun_with(prism: Prism, store: Pa
     refused = prism(*asked)
     assert refused.exit_code == 2
     assert "multilingual-e5-small" in refused.stderr
+    assert "prism rebuild --all --reembed --embedder NAME" in refused.stderr
     assert "红色的自行车" in prism(*asked, PRISM_EMBEDDER="multilingual").stdout
+    assert prism("rebuild", "--all", "--reembed", "--store", store).exit_code == 0
+    assert prism(*asked).exit_code == 0
 
 
 @needs_extra
@@ -41,3 +44,4 @@ def test_unknown_embedders_are_refused_with_the_known_ones(prism: Prism, store: 
     result = prism("ask", "Where?", "--store", store, "--embedder", "bert")
     assert result.exit_code == 2
     assert "multilingual" in result.stderr
+    assert "Value error" not in result.stderr

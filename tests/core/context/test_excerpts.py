@@ -51,6 +51,22 @@ def test_a_cut_word_is_joined_again() -> None:
     assert excerpt("", "anything", 100, SIZE) == ""
 
 
+def test_a_word_without_end_does_not_take_the_place_of_the_answer() -> None:
+    link = "https://example.org/" + "aB3dE5gH1jK2" * 24
+    text = f"See {link} where the valve was set to 3.7 bar today. " + "Other words follow here and there. " * 20
+    for room in range(40, 400, 7):
+        assert "3.7 bar" in excerpt(text, "What was the valve set to?", room, SIZE)
+
+
+def test_a_text_without_a_break_is_quoted_by_its_beginning() -> None:
+    text = "龘靐齉爩" * 80
+    shown = excerpt(text, "龘", 40, SIZE)
+    assert shown.strip(f"{ELISION} ") in text
+    assert shown.endswith(f" {ELISION}")
+    assert 30 < SIZE(shown) <= 40
+    assert excerpt(text, "龘", 15, SIZE) == ""
+
+
 def test_chinese_without_spaces() -> None:
     text = (
         "我们下午在咖啡馆见面聊了很久的工作安排。" * 5

@@ -1,6 +1,6 @@
 import pytest
 
-from prism_core.encode.extract import MAX_ENTITIES, entities
+from prism_core.encode.extract import MAX_ENTITIES, action_name, entities
 
 
 @pytest.mark.parametrize(
@@ -28,3 +28,18 @@ def test_a_common_word_that_opens_a_sentence_is_no_name() -> None:
 def test_spellings_meet_and_the_number_is_bounded() -> None:
     assert entities("We saw ROME and Rome and  Rome") == ("ROME",)
     assert len(entities(" ".join(f"file{n}.txt" for n in range(200)))) == MAX_ENTITIES
+
+
+@pytest.mark.parametrize(
+    ("action", "name"),
+    [
+        ('book_hotel({"city": "Oslo"})', "book_hotel"),
+        ("fs.read(\n  'a.txt'\n)", "fs.read"),
+        ("list_users()", "list_users"),
+        ("book a hotel (in Oslo)", None),
+        ("book_hotel", None),
+        ("", None),
+    ],
+)
+def test_the_name_of_an_action_is_read_off_a_call(action: str, name: str | None) -> None:
+    assert action_name(action) == name

@@ -151,6 +151,12 @@ class TestWrite:
             receipts = lexical.write_many([Event(kind=kind, observation=text) for text in texts], scope=SCOPE)
             assert [receipt.status for receipt in receipts] == ["stored", "duplicate", "stored"]
 
+    def test_a_document_with_a_key_of_its_own_is_told_by_it(self, lexical: PrismMemory) -> None:
+        keys = ["a#1", "b#1", "a#1", None]
+        events = [Event(kind=Kind.DOCUMENT, observation="All rights reserved.", idempotency_key=key) for key in keys]
+        receipts = lexical.write_many(events, scope=SCOPE)
+        assert [receipt.status for receipt in receipts] == ["stored", "stored", "duplicate", "duplicate"]
+
     def test_an_event_without_text_is_rejected_visibly(self, lexical: PrismMemory) -> None:
         receipts = lexical.write_many(["", " \n", "word"], scope=SCOPE)
         assert [receipt.status for receipt in receipts] == ["rejected", "rejected", "stored"]
@@ -494,6 +500,26 @@ class TestStore:
                 thread.join()
             assert one.stats("s").units == 50
             assert one.stats("s").links[Relation.FOLLOWS] == 49
+            assert all(finding.ok for finding in other.doctor())
+
+    def test_a_long_write_is_not_starved_by_short_ones(self, tmp_path: Path) -> None:
+        with PrismMemory.open(tmp_path, embedder=None) as one, PrismMemory.open(tmp_path, embedder=None) as other:
+            done = threading.Event()
+
+            def chatter() -> None:
+                while not done.is_set():
+                    other.write("a short note", scope="s")
+
+            thread = threading.Thread(target=chatter)
+            thread.start()
+            try:
+                many = [Event(observation=f"note {n} of Alice Smith in Rome, file{n}.txt " * 20) for n in range(200)]
+                receipts = one.write_many(many, scope="s")
+            finally:
+                done.set()
+                thread.join()
+            assert {receipt.status for receipt in receipts} == {ReceiptStatus.STORED}
+            assert one.stats("s").units > 200
             assert all(finding.ok for finding in other.doctor())
 
     def test_chroma_answers_as_exact_search_does(self, tmp_path: Path) -> None:

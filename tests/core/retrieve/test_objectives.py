@@ -62,8 +62,22 @@ def test_with_an_objective_of_your_own_fronts_come_strictly_first() -> None:
     assert fronts == sorted(fronts)
 
 
-@pytest.mark.parametrize("answer", [[1.0], [0.5, 0.5, 2.0], [0.5, 0.5, float("nan")], [-0.1, 0.0, 0.0]])
-def test_an_objective_that_answers_nonsense_is_named(answer: list[float]) -> None:
+@pytest.mark.parametrize(
+    "answer",
+    [
+        [1.0],
+        [0.5, 0.5, 2.0],
+        [0.5, 0.5, float("nan")],
+        [-0.1, 0.0, 0.0],
+        ["high", "low", "low"],
+        ["1", "0", "0"],
+        [1j, 0j, 0j],
+        [[1.0], [1.0, 0.0], []],
+        (value for value in (1.0, 0.0, 0.0)),
+        None,
+    ],
+)
+def test_an_objective_that_answers_nonsense_is_named(answer: Any) -> None:
     with pytest.raises(QueryError, match="broken"):
         memory(objectives=(Broken(answer),)).search("which port?", scope=SCOPE)
 

@@ -1,0 +1,110 @@
+"""The code of docs/langchain-parts.md."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_classic.agents import AgentExecutor, create_tool_calling_agent
+from langchain_core.documents import Document
+from langchain_core.messages import AIMessage
+from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
+from langchain_core.vectorstores import InMemoryVectorStore
+from langchain_qdrant import QdrantVectorStore
+from qdrant_client import QdrantClient
+from qdrant_client.models import Distance, VectorParams
+
+from prism_core import PrismMemory
+from prism_core.testing.scripted import ALICE
+from prism_langchain import LangChainVectorIndex, UnitVectors
+from tests.langchain.scripted import ScriptedChatModel
+from tests.openai_stub import OpenAIStub
+
+Snippet = Callable[[str, str], str]
+PAGE = "langchain-parts.md"
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def run(code: str, **names: Any) -> dict[str, Any]:
+    exec(code, names)
+    return names
+
+
+def test_documents(snippet: Snippet) -> None:
+    names = run(snippet(PAGE, "Documents"))
+    with names["memory"] as memory:
+        assert [document.metadata["document_id"] for document in names["ferry"]] == ["ferry"]
+        assert memory.stats(ALICE).units == 2
+
+
+def test_reranking(snippet: Snippet) -> None:
+    documents = [Document("Lunch is at noon."), Document("The ferry leaves at 07:15.")]
+    store = InMemoryVectorStore(UnitVectors(1))
+    store.add_documents(documents)
+    names = run(snippet(PAGE, "Re-ranking"), any_retriever=store.as_retriever())
+    assert names["best"][0].page_content == documents[1].page_content
+    assert names["chain"].invoke("When does the ferry leave?")[0].page_content == documents[1].page_content
+
+
+def test_chat_history(snippet: Snippet) -> None:
+    names = run(snippet(PAGE, "Chat history"))
+    with names["memory"]:
+        assert [message.text for message in names["later"].messages] == ["The client wants the blue variant.", "Noted."]
+
+
+def test_classic(snippet: Snippet) -> None:
+    prompt = ChatPromptTemplate.from_messages(
+        [MessagesPlaceholder("history"), ("human", "{input}"), MessagesPlaceholder("agent_scratchpad")]
+    )
+    agent = create_tool_calling_agent(ScriptedChatModel(responder=lambda messages: AIMessage("Hi.")), [], prompt)
+    code = snippet(PAGE, "Classic chains and executors")
+    names = run(code, AgentExecutor=AgentExecutor, agent=agent, tools=[])
+    with names["store"] as store:
+        assert names["executor"].invoke({"input": "Hello."})["output"] == "Hi."
+        assert [unit.observation for unit in store.units(scope=ALICE)] == ["Hello.", "Hi."]
+
+
+def test_embeddings(snippet: Snippet) -> None:
+    with OpenAIStub() as stub, run(snippet(PAGE, "Embeddings"), base_url=stub.base_url)["memory"] as memory:
+        assert memory.stats(ALICE).pending == 0
+        assert (
+            memory.search("Which variant does the client want?", scope=ALICE, k=1).hits[0].candidate.signals["dense"]
+            == 1.0
+        )
+
+
+def test_vector_stores(snippet: Snippet) -> None:
+    names = run(snippet(PAGE, "Vector stores"))
+    with names["memory"] as memory:
+        memory.write("The client wants the blue variant.", scope=ALICE)
+        memory.flush()
+        assert names["index"].count(ALICE) == 1
+    names["client"].close()
+
+
+def test_the_qdrant_function() -> None:
+    page = (Path(__file__).parents[2] / "docs" / PAGE).read_text(encoding="utf-8")
+    code = re.findall(r"```python\n(def open_store.*?)```", page, re.DOTALL)[0]
+    client = QdrantClient(":memory:")
+    names = run(
+        code,
+        client=client,
+        VectorParams=VectorParams,
+        Distance=Distance,
+        QdrantVectorStore=QdrantVectorStore,
+        LangChainVectorIndex=LangChainVectorIndex,
+    )
+    with PrismMemory.open(index=names["index"]) as memory:
+        memory.write("The client wants the blue variant.", scope=ALICE)
+        memory.flush()
+        assert names["index"].count(ALICE) == 1
+        memory.erase(scope=ALICE, whole_scope=True)
+    assert not client.get_collections().collections
+    client.close()

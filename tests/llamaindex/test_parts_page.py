@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import chromadb
+import pytest
+from chromadb.config import Settings
+from llama_index.core.embeddings import MockEmbedding
+
+import prism_llamaindex
+from tests.llamaindex.scripted import ScriptedLLM
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = "llamaindex-parts.md"
+SECTIONS = ("Retrieve", "Re-rank", "Ingest", "Embed", "Index", "Graph")
+
+
+def test_the_snippets_run(snippet: Callable[[str, str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    client: Any = chromadb.PersistentClient(tmp_path / "chroma", settings=Settings(anonymized_telemetry=False))
+    names: dict[str, Any] = {
+        "llm": ScriptedLLM(responder=lambda prompt: "blue" if "blue variant" in prompt else "unknown"),
+        "embed_model": MockEmbedding(embed_dim=8, model_name="mock"),
+        "client": client,
+    }
+    for section in SECTIONS:
+        exec(snippet(PAGE, section), names)
+    with names["memory"]:
+        assert [node.text for node in names["nodes"]] == ["The client wants the blue variant."]
+        assert str(names["answer"]) == "blue"
+        assert [unit.text for unit in names["stored"]] == ["The harbour office opens at nine."]
+        assert names["memory"].units(scope=names["scope"], session_id="manual") == []
+        assert names["embedder"].dimension == 8
+        assert names["count"] == 1
+        assert names["counts"].units == len(names["memory"].units(scope=("acme", "archive"))) == 1
+    client.close()
+
+
+def test_every_part_is_on_the_page() -> None:
+    text = (ROOT / "docs" / PAGE).read_text(encoding="utf-8")
+    parts = {
+        "LlamaIndexEmbedder",
+        "LlamaIndexVectorIndex",
+        "ParetoPostprocessor",
+        "PrismIngestion",
+        "PrismRetriever",
+        "export_graph",
+        "forget_nodes",
+        "import_graph",
+        "remember_nodes",
+    }
+    assert parts <= set(prism_llamaindex.__all__)
+    assert not [name for name in parts if name not in text]
