@@ -77,6 +77,24 @@ class UpdateUnit:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplaceUnit:
+    """Other content in the place of a stored unit's, which is kept nowhere, not in the log either.
+
+    Attributes:
+        unit: the unit as it is to be; of the same id, kind and place as before.
+        tokens: size of `unit.text` in tokens.
+    """
+
+    unit: MemoryUnit
+    tokens: int
+
+    @property
+    def subject(self) -> str:
+        """Id of the unit the log files this change under."""
+        return self.unit.id
+
+
+@dataclass(frozen=True, slots=True)
 class AddLink:
     """A new link. Adding a stored (source, target, relation) again replaces confidence and reason."""
 
@@ -121,4 +139,4 @@ class AddKey:
         return self.unit_id
 
 
-Change = AddUnit | UpdateUnit | AddLink | PutVector | AddKey
+Change = AddUnit | UpdateUnit | ReplaceUnit | AddLink | PutVector | AddKey

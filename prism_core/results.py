@@ -322,11 +322,11 @@ class LogEntry:
     Attributes:
         seq: its number in the scope.
         recorded_at: when it was committed; aware UTC.
-        kind: `unit`, `update`, `link`, `key` or `vector`; `erase` says that units were erased, and `erased` stands
-            where an entry about one of them was.
+        kind: `unit`, `update`, `replace`, `link`, `key` or `vector`; `erase` says that units were erased,
+            and `erased` stands where an entry about one of them was.
         subject: id of the unit it concerns; empty for the last two.
         before: the old values, for an update.
-        after: the new values (update), the link (link), or what the unit started as (unit).
+        after: the new values (update), the link (link), or what the unit started as (unit, replace).
         reason: why.
     """
 

@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from prism_langchain.history import PrismChatMessageHistory
     from prism_langchain.index import LangChainVectorIndex, UnitVectors
     from prism_langchain.injection import with_memory
+    from prism_langchain.labels import from_label, to_label
     from prism_langchain.middleware import PrismMemoryMiddleware
     from prism_langchain.nodes import prism_recall_node, prism_remember_node
     from prism_langchain.places import scope_from_config, scope_from_context
     from prism_langchain.problems import MemoryProblem
     from prism_langchain.retriever import PrismRetriever
     from prism_langchain.runnables import prism_recall_runnable, prism_remember_runnable
+    from prism_langchain.store import PrismStore
     from prism_langchain.tools import prism_tools
 
 __all__ = [
@@ -36,7 +38,9 @@ __all__ = [
     "PrismDocumentCompressor",
     "PrismMemoryMiddleware",
     "PrismRetriever",
+    "PrismStore",
     "UnitVectors",
+    "from_label",
     "prism_recall_node",
     "prism_recall_runnable",
     "prism_remember_node",
@@ -45,6 +49,7 @@ __all__ = [
     "scope_from_config",
     "scope_from_context",
     "to_document",
+    "to_label",
     "with_memory",
 ]
 
@@ -57,7 +62,9 @@ _HOMES = {
     "PrismDocumentCompressor": "prism_langchain.compressor",
     "PrismMemoryMiddleware": "prism_langchain.middleware",
     "PrismRetriever": "prism_langchain.retriever",
+    "PrismStore": "prism_langchain.store",
     "UnitVectors": "prism_langchain.index",
+    "from_label": "prism_langchain.labels",
     "prism_recall_node": "prism_langchain.nodes",
     "prism_recall_runnable": "prism_langchain.runnables",
     "prism_remember_node": "prism_langchain.nodes",
@@ -66,6 +73,7 @@ _HOMES = {
     "scope_from_config": "prism_langchain.places",
     "scope_from_context": "prism_langchain.places",
     "to_document": "prism_langchain.convert",
+    "to_label": "prism_langchain.labels",
     "with_memory": "prism_langchain.injection",
 }
 _EXTRAS = {

@@ -129,6 +129,24 @@ def why(
 
 
 @app.command()
+def erase(
+    units: Annotated[list[str] | None, typer.Argument(metavar="[UNIT]...", help="Ids of units.")] = None,
+    task: Annotated[str | None, typer.Option(metavar="ID", help="Everything of this task.")] = None,
+    session: Annotated[
+        str | None, typer.Option(metavar="ID", help="Everything of this session; with --task, of the task within it.")
+    ] = None,
+    whole: Annotated[bool, typer.Option("--whole-scope", help="Everything of the scope.")] = False,
+    store: Store = DEFAULT_STORE,
+    scope: ScopeSegments = None,
+    index: IndexOption = Index.AUTO,
+) -> None:
+    """Erase memories for good, with everything derived from them."""
+    from prism_core.cli import upkeep
+
+    upkeep.erase(Place.of(store, scope, index), units or [], task=task, session=session, whole=whole)
+
+
+@app.command()
 def stats(
     everything: Annotated[bool, typer.Option("--all", help="Every scope of the store, on a line each.")] = False,
     store: Store = DEFAULT_STORE,

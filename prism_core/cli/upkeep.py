@@ -1,4 +1,4 @@
-"""`prism stats`, `doctor` and `rebuild`: the state of a store."""
+"""`prism stats`, `doctor`, `rebuild` and `erase`: the state of a store."""
 
 from __future__ import annotations
 
@@ -58,6 +58,19 @@ def rebuild(place: Place, *, everything: bool, reembed: bool) -> None:
             say(f"rebuilt {named(scope)}: {counted(found.units, 'unit')}, {links}{embedded}; {seconds:.2f} s")
             if found.pending:
                 note(f"{counted(found.pending, 'unit')} wait to be embedded")
+
+
+def erase(place: Place, units: Sequence[str], *, task: str | None, session: str | None, whole: bool) -> None:
+    """Erase units, a task, a session or a scope, and print how much is gone.
+
+    Raises:
+        QueryError: if nothing is chosen, or a part beside the whole.
+        UnknownUnitError: if the scope has none of one of the ids; nothing is erased.
+    """
+    with open_store(place) as memory:
+        erased = memory.erase(scope=place.scope, unit_ids=units, task_id=task, session_id=session, whole_scope=whole)
+    events = f" and {counted(erased.events, 'accepted event')}" if erased.events else ""
+    say(f"erased {counted(erased.count, 'unit')}{events} of {named(place.scope)}")
 
 
 def _scopes(memory: PrismMemory, place: Place, everything: bool) -> Sequence[Scope]:

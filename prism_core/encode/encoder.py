@@ -9,7 +9,7 @@ from typing import cast
 
 from pydantic import JsonValue, TypeAdapter
 
-from prism_core.changes import AddKey, AddLink, AddUnit, Change, FloatArray, PutVector, UpdateUnit
+from prism_core.changes import AddKey, AddLink, AddUnit, Change, FloatArray, PutVector, ReplaceUnit, UpdateUnit
 from prism_core.encode.dedup import idempotency_key, known_as
 from prism_core.encode.extract import MAX_ENTITIES, action_name, entities
 from prism_core.encode.importance import importance_of
@@ -21,6 +21,8 @@ from prism_core.text import normalize, relative_dates
 from prism_core.types import Event, Kind, Layer, MemoryUnit, Outcome, Scope, Source
 
 _FIELDS = TypeAdapter(dict[str, object])
+CONTENT_FIELDS = ("observation", "attachments", "metadata", "fact", "confidence", "outcome")
+"""What a replacement takes over as it is; intents, entities and importance are found anew where they are not given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,22 @@ class Encoder:
             return Encoded(Receipt(receipt_id, ReceiptStatus.REJECTED, reason="it has no text"))
         return self._add(event, context, receipt_id, key)
 
+    def replace(self, event: Event, unit: MemoryUnit, receipt_id: str) -> Encoded:
+        """Encode other content for a stored unit; its id, kind, key and place stay."""
+        if not event.text.strip():
+            return Encoded(Receipt(receipt_id, ReceiptStatus.REJECTED, reason="it has no text"))
+        labels = event.intent_tags or self.tagger.tag(event.text)
+        content: dict[str, object] = {name: getattr(event, name) for name in CONTENT_FIELDS}
+        content |= {
+            "intent_tags": labels,
+            "entities": _merge(event.entities, entities(event.text), _dates_of(event, unit.event_time)),
+            "importance": event.importance if event.importance is not None else importance_of(event, labels),
+        }
+        fresh = unit.model_copy(update=content)
+        tokens = self.counter.count(fresh.text)
+        changes = (ReplaceUnit(fresh, tokens), PutVector(unit.id, self.embedder_id, None))
+        return Encoded(Receipt(receipt_id, ReceiptStatus.STORED, unit.id), changes, fresh, tokens)
+
     def complete(self, encoded: Encoded, vector: FloatArray | None) -> Encoded:
         """Put in the embedding of the unit's text, and the label it suggests where no cue gave one."""
         unit = encoded.unit
@@ -102,8 +120,8 @@ class Encoder:
         for change in encoded.changes:
             if isinstance(change, PutVector):
                 changes.append(PutVector(change.unit_id, self.embedder_id, vector))
-            elif isinstance(change, AddUnit):
-                changes.append(AddUnit(change.unit.model_copy(update={"intent_tags": labels}), change.tokens))
+            elif isinstance(change, AddUnit | ReplaceUnit):
+                changes.append(replace(change, unit=change.unit.model_copy(update={"intent_tags": labels})))
             else:
                 changes.append(change)
         return replace(encoded, unit=unit, changes=tuple(changes))

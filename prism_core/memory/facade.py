@@ -9,7 +9,6 @@ from types import TracebackType
 from typing import Literal, Self
 
 from prism_core.context import ContextBuilder
-from prism_core.embed import CachedEmbedder, MiniLMEmbedder
 from prism_core.encode.encoder import Encoder
 from prism_core.encode.extract import entities
 from prism_core.encode.tag import RuleTagger
@@ -34,7 +33,7 @@ from prism_core.memory.linking import LinkVerbs
 from prism_core.memory.parts import IN_MEMORY, GuardedIndex, IndexKind, Store, choose_index, new_id, now_utc
 from prism_core.memory.reader import Reader
 from prism_core.memory.recorder import Recorder
-from prism_core.memory.settling import META_EMBEDDER, OnEmbedderChange, settle_embedder, start_over
+from prism_core.memory.settling import META_EMBEDDER, OnEmbedderChange, settle_embedder, start_over, usable
 from prism_core.protocols import Clock, Embedder, IdFactory, TokenCounter, VectorIndex
 from prism_core.query import RulePlanner
 from prism_core.results import Chain, Context, Erasure, Finding, LogEntry, Receipt, Retrieval, ScopeStats
@@ -123,7 +122,7 @@ class PrismMemory(LinkVerbs):
             raise StoreNotFoundError(store.name)
         ledger = SqlLedger.open(store.url, create=create)
         guarded, choice = choose_index(store, index)
-        used = CachedEmbedder(MiniLMEmbedder()) if embedder == "default" else _cached(embedder)
+        used = usable(embedder)
         tagger = RuleTagger(IntentTaxonomy.default(), used)
         builder = ContextBuilder(counter or O200kCounter())
         states = ScopeStates(ledger, choice, max_bytes=CACHED_BYTES)
@@ -177,6 +176,25 @@ class PrismMemory(LinkVerbs):
         if not parsed:
             return []
         return self._recorder.record(checked, parsed, [self._new_id() for _ in parsed])
+
+    def replace(self, unit_id: str, event: EventLike, *, scope: object) -> Receipt:
+        """Put other content in the place of a document's or fact's; what it said before is kept nowhere.
+
+        The unit keeps its id, its key, its session and task, its time and its links. What was said and done cannot be
+        replaced, only erased: steps, messages, and what the assistant wrote.
+
+        Args:
+            unit_id: which unit.
+            event: its new text, metadata, attachments and so on; where it belongs is not looked at.
+            scope: whose memory.
+
+        Raises:
+            UnknownUnitError: if the scope has none of this id.
+            InvalidEventError: if it cannot be stored as given, or the unit cannot be replaced; nothing is stored.
+            LedgerError: if the database refused; nothing is stored.
+        """
+        checked, wanted = self._enter("replace", scope), checked_unit_id(unit_id)
+        return self._recorder.replace(checked, wanted, parsed_events([event])[0], self._new_id())
 
     def accept(self, events: Iterable[EventLike], *, scope: object) -> list[Receipt]:
         """Append events to the scope's inbox: durable at once, processed by the next `drain` or search.
@@ -480,9 +498,3 @@ class PrismMemory(LinkVerbs):
     def _enter(self, operation: str, scope: object) -> Scope:
         self._open_only(operation)
         return scope_of(scope)
-
-
-def _cached(embedder: Embedder | None) -> Embedder | None:
-    if embedder is None or isinstance(embedder, CachedEmbedder):
-        return embedder
-    return CachedEmbedder(embedder)

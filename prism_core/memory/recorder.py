@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from threading import Lock, RLock
@@ -13,6 +13,7 @@ from prism_core.changes import AddLink, Change, FloatArray, PutVector
 from prism_core.encode.encoder import Encoded, Encoder, WriteContext
 from prism_core.errors import (
     EmbeddingError,
+    InvalidEventError,
     ScopeError,
     StaleReadError,
     UnknownReceiptError,
@@ -24,7 +25,7 @@ from prism_core.results import Position, Receipt, ReceiptStatus
 from prism_core.storage.staged import StagedView
 from prism_core.storage.state import ScopeState
 from prism_core.storage.states import ScopeStates
-from prism_core.types import Event, MemoryUnit, Scope
+from prism_core.types import Event, Kind, MemoryUnit, Scope, Source
 
 MAX_ATTEMPTS = 64
 POLITE_ATTEMPTS = 3
@@ -34,6 +35,7 @@ PENDING_BATCH = 64
 LEASED = 256
 LEASE_SECONDS = 60.0
 RETRY_SECONDS = 30.0
+REPLACEABLE = frozenset({Kind.DOCUMENT, Kind.FACT})
 RESOLUTION = timedelta(microseconds=1)
 
 
@@ -69,21 +71,19 @@ class _Written:
 
 @dataclass(slots=True)
 class _Draft:
-    """Events on their way into a scope, and what is kept of them between attempts.
+    """A write on its way into a scope, and what is kept of it between attempts.
 
     Attributes:
-        scope: where they belong.
-        events: in the order they happened.
-        receipt_ids: one per event.
-        from_inbox: whether they were accepted before: embedded later, and dropped if they are in the inbox no longer.
+        scope: where it belongs.
+        encode: derives the changes from the scope as it is.
+        embed: whether to embed now.
         vectors: by text.
         failure: why texts have none; empty while nothing failed.
     """
 
     scope: Scope
-    events: Sequence[Event]
-    receipt_ids: Sequence[str]
-    from_inbox: bool
+    encode: Callable[[ScopeState], list[Encoded]]
+    embed: bool
     vectors: dict[str, FloatArray] = field(default_factory=dict)
     failure: str = ""
 
@@ -134,8 +134,38 @@ class Recorder:
             LedgerError: if the database refused; nothing was stored.
             UnknownReceiptError: if one of them is in the inbox no longer; nothing was stored.
         """
-        draft = _Draft(scope, events, receipt_ids, from_inbox)
-        with self.lock(scope):
+
+        def encode(state: ScopeState) -> list[Encoded]:
+            encoded = self._encode(scope, state, events, receipt_ids)
+            if from_inbox:
+                # The state is caught up: what is erased from the inbox later moves its epoch on.
+                self._check_waiting(scope, receipt_ids)
+            return encoded
+
+        return self._store(_Draft(scope, encode, not from_inbox))
+
+    def replace(self, scope: Scope, unit_id: str, event: Event, receipt_id: str) -> Receipt:
+        """Put other content in the place of a unit's.
+
+        Raises:
+            UnknownUnitError: if the scope has none of this id.
+            InvalidEventError: if the unit tells what happened; nothing was stored.
+            WriteConflictError: if other processes kept changing the scope; nothing was stored.
+            LedgerError: if the database refused; nothing was stored.
+        """
+
+        def encode(state: ScopeState) -> list[Encoded]:
+            unit = state.unit(unit_id)
+            if unit.kind not in REPLACEABLE or unit.source is Source.ASSISTANT:
+                raise InvalidEventError(
+                    "kind", unit.kind.value, "what was said and done stays; erase it, or write anew"
+                )
+            return [self._encoder.replace(event, unit, receipt_id)]
+
+        return self._store(_Draft(scope, encode, embed=True))[0]
+
+    def _store(self, draft: _Draft) -> list[Receipt]:
+        with self.lock(draft.scope):
             for attempt in range(MAX_ATTEMPTS):
                 try:
                     return self._commit(draft, alone=attempt >= POLITE_ATTEMPTS)
@@ -258,15 +288,14 @@ class Recorder:
     def _written(self, draft: _Draft, state: ScopeState) -> tuple[_Written, Position]:
         """What the events come to, with their vectors, and the state of the scope this was derived from."""
         try:
-            written, based_on = self._encode(draft.scope, state, draft.events, draft.receipt_ids)
+            with state.lock:
+                state.catch_up()
+                written, based_on = _Written(draft.encode(state)), state.position
         except UnknownUnitError:
             self._check_epoch(draft.scope, state)
             raise
-        if draft.from_inbox:
-            # Read after the position: what is erased from the inbox later moves the epoch on.
-            self._check_waiting(draft.scope, draft.receipt_ids)
         missing = [text for text in written.texts if text not in draft.vectors]
-        if not draft.from_inbox and missing and self._embedder is not None and not draft.failure:
+        if draft.embed and missing and self._embedder is not None and not draft.failure:
             fresh, draft.failure = self._embed(missing)
             draft.vectors |= fresh
         return self._completed(written, draft.vectors, draft.failure), based_on
@@ -310,25 +339,19 @@ class Recorder:
             raise StaleReadError(state.position.seq, head.seq)
 
     def _encode(
-        self,
-        scope: Scope,
-        state: ScopeState,
-        events: Sequence[Event],
-        receipt_ids: Sequence[str],
-    ) -> tuple[_Written, Position]:
-        with state.lock:
-            state.catch_up()
-            view = StagedView(state)
-            encoded = []
-            for event, receipt_id in zip(events, receipt_ids, strict=True):
-                item = self._encoder.encode(event, WriteContext(scope, view, self._tick()), receipt_id)
-                if item.unit is not None:
-                    view.stage(item.unit, item.key)
-                for change in item.changes:
-                    if isinstance(change, AddLink):
-                        state.graph.check_acyclic(change.link)
-                encoded.append(item)
-            return _Written(encoded), state.position
+        self, scope: Scope, state: ScopeState, events: Sequence[Event], receipt_ids: Sequence[str]
+    ) -> list[Encoded]:
+        view = StagedView(state)
+        encoded = []
+        for event, receipt_id in zip(events, receipt_ids, strict=True):
+            item = self._encoder.encode(event, WriteContext(scope, view, self._tick()), receipt_id)
+            if item.unit is not None:
+                view.stage(item.unit, item.key)
+            for change in item.changes:
+                if isinstance(change, AddLink):
+                    state.graph.check_acyclic(change.link)
+            encoded.append(item)
+        return encoded
 
     def _completed(self, written: _Written, vectors: Mapping[str, FloatArray], failure: str) -> _Written:
         final = {unit.id: vectors.get(unit.text) for unit, _ in written.units()}

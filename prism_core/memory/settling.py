@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from prism_core.embed import CachedEmbedder, MiniLMEmbedder
 from prism_core.errors import EmbedderMismatchError, QueryError
 from prism_core.memory.recorder import Recorder
 from prism_core.protocols import Embedder, Ledger
@@ -12,6 +13,15 @@ from prism_core.types import Scope
 
 META_EMBEDDER = "embedder"
 OnEmbedderChange = Literal["raise", "reembed"]
+
+
+def usable(embedder: Embedder | Literal["default"] | None) -> Embedder | None:
+    """The embedder a caller chose, with a cache around it; "default" is the bundled one."""
+    if embedder == "default":
+        return CachedEmbedder(MiniLMEmbedder())
+    if embedder is None or isinstance(embedder, CachedEmbedder):
+        return embedder
+    return CachedEmbedder(embedder)
 
 
 def start_over(scope: Scope, states: ScopeStates, recorder: Recorder, *, reembed: bool) -> None:

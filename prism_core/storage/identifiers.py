@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from bisect import insort
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 import numpy as np
 
@@ -24,6 +24,7 @@ class IdentifierIndex:
         self._chains: list[dict[str, int]] = []
         self._held: list[tuple[int, ...]] = []
         self._forms: list[tuple[str, str]] = []
+        self._chain_of: list[str] = []
         self._chain_names: set[str] = set()
 
     def __len__(self) -> int:
@@ -40,18 +41,30 @@ class IdentifierIndex:
         return len(self._chain_names)
 
     def put(self, row: int, values: Sequence[str], chain: str) -> None:
-        """Set the identifiers of the next row, or add to those of an earlier one."""
+        """Set the identifiers of the next row, or of an earlier one in place of those it had."""
         self._chain_names.add(chain)
-        numbers = [self._number(value) for value in values]
+        numbers = tuple(self._number(value) for value in values)
         if row == len(self._held):
             self._held.append(())
+            self._chain_of.append(chain)
         known = set(self._held[row])
-        added = [number for number in numbers if number not in known]
-        self._held[row] += tuple(added)
-        for number in added:
+        for number in known.difference(numbers):
+            self._take(row, number)
+        self._held[row] = (*(number for number in self._held[row] if number in set(numbers)), *_without(numbers, known))
+        for number in _without(numbers, known):
             # A reply may come in after later rows; what is derived from rows must not tell.
             self._chains[number][chain] = min(row, self._chains[number].get(chain, row))
             insort(self._rows[number], row)
+
+    def _take(self, row: int, number: int) -> None:
+        """An identifier is in a row no more."""
+        self._rows[number].remove(row)
+        chain = self._chain_of[row]
+        if self._chains[number][chain] == row:
+            del self._chains[number][chain]
+            others = [other for other in self._rows[number] if self._chain_of[other] == chain]
+            if others:
+                self._chains[number][chain] = others[0]
 
     def of_row(self, row: int) -> tuple[int, ...]:
         """Numbers of the identifiers in a row."""
@@ -87,3 +100,7 @@ class IdentifierIndex:
             self._chains.append({})
             self._forms.append((sys.intern(literal_form(value)), sys.intern(rough_form(value))))
         return known
+
+
+def _without(numbers: Sequence[int], known: Set[int]) -> list[int]:
+    return [number for number in numbers if number not in known]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any, Self
 
@@ -265,7 +265,7 @@ class SqlLedger:
             if missing is not None:
                 raise UnknownUnitError(missing, scope)
             position = erasing.erase_units(connection, scope_id, head, unit_ids, receipt_ids, now=now)
-        self._database.settle()
+        self._settle()
         return position
 
     def erase_scope(self, scope: Scope) -> tuple[list[str], Position]:
@@ -279,7 +279,7 @@ class SqlLedger:
             if found is None:
                 return [], Position()
             ids, position = erasing.erase_scope(connection, *found)
-        self._database.settle()
+        self._settle()
         return ids, position
 
     def delta(self, scope: Scope, after: int, *, vectors_after: int | None = None) -> Delta:
@@ -474,6 +474,11 @@ class SqlLedger:
     def close(self) -> None:
         """Release the database; closing twice is no error."""
         self._database.close()
+
+    def _settle(self) -> None:
+        # What was erased is gone already; earlier versions of its pages follow now, or at the next chance.
+        with suppress(LedgerError):
+            self._database.settle()
 
     def _find(self, statement: Select[Any], scope: Scope, **parameters: object) -> str | None:
         with self._database.reading("look up a unit") as connection:

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from sqlalchemy import Connection, Table, bindparam, delete, insert, literal_column, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
-from prism_core.changes import AddKey, AddLink, AddUnit, Change, PutVector, UpdateUnit
+from prism_core.changes import AddKey, AddLink, AddUnit, Change, PutVector, ReplaceUnit, UpdateUnit
 from prism_core.errors import LedgerError, ScopeError, UnknownUnitError
 from prism_core.results import Position, Receipt
 from prism_core.storage import codec, schema
@@ -145,6 +145,8 @@ class _Rows:
                 self._take_unit(seq, change)
             case UpdateUnit():
                 self._take_update(seq, change)
+            case ReplaceUnit():
+                self._take_replacement(seq, change)
             case AddLink():
                 self._take_link(seq, change)
             case PutVector():
@@ -200,6 +202,19 @@ class _Rows:
         else:
             self._updated[unit_id] = self._update_values(unit, row)
         self._record(seq, "update", unit_id, before=change.before, after=change.after, reason=change.reason)
+
+    def _take_replacement(self, seq: int, change: ReplaceUnit) -> None:
+        unit = change.unit
+        if unit.scope != self._scope:
+            raise ScopeError(unit.scope, f"is that of unit {unit.id!r}, which was written to scope {self._scope!r}")
+        self._stored_body(unit.id)
+        row = codec.unit_row(unit, change.tokens, seq)
+        self._bodies[unit.id] = row["body"]
+        if unit.id in self._added:
+            self._added[unit.id].update(row)
+        else:
+            self._updated[unit.id] = self._update_values(unit, row)
+        self._record(seq, "replace", unit.id, after=codec.started_as(unit))
 
     def _update_values(self, unit: MemoryUnit, row: Values) -> Values:
         changed = {name: row[name] for name in _UPDATED}

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import pytest
 
-from prism_core.changes import AddKey, AddLink, PutVector, UpdateUnit
+from prism_core.changes import AddKey, AddLink, PutVector, ReplaceUnit, UpdateUnit
 from prism_core.errors import NaiveDatetimeError, StaleReadError, UnknownReceiptError, UnknownUnitError
 from prism_core.protocols import Ledger
 from prism_core.results import Position, Receipt, ReceiptStatus
-from prism_core.testing.scripted import ALICE, BOB, START, add, commit, unit_vectors
+from prism_core.testing.scripted import ALICE, BOB, START, add, commit, make_unit, unit_vectors
 from prism_core.types import Event, Link, Relation
 
 
@@ -81,6 +81,19 @@ class ErasureContract:
             ledger.erase(ALICE, ["u1"], based_on=head, recorded_at=START.replace(tzinfo=None))
         assert ledger.head(ALICE) == head
         assert ledger.stats(BOB).units == 1
+
+    def test_a_replaced_unit_keeps_nothing_of_what_it_was(self, ledger: Ledger) -> None:
+        commit(ledger, add("u1", "secret", idempotency_key="k"), PutVector("u1", "e", unit_vectors(1)[0]), add("u2"))
+        fresh = make_unit("u1", "anew", idempotency_key="k", metadata={"n": 2})
+        assert commit(ledger, ReplaceUnit(fresh, 7), PutVector("u1", "e", None)) == Position(5)
+        assert ledger.units(ALICE, ["u1"]) == [fresh]
+        assert list(ledger.delta(ALICE, 3).units) == [(fresh, 7)]
+        assert [unit.id for unit, _ in ledger.delta(ALICE, 0).units] == ["u1", "u2"]
+        assert (ledger.find_text(ALICE, "message", "secret"), ledger.find_key(ALICE, "k")) == (None, "u1")
+        assert ledger.vectors(ALICE, ["u1"]) == {}
+        assert [entry.kind for entry in ledger.log(ALICE, unit_id="u1")] == ["unit", "vector", "replace", "vector"]
+        with pytest.raises(UnknownUnitError):
+            commit(ledger, ReplaceUnit(make_unit("nobody"), 3))
 
     def test_an_erased_id_and_key_may_be_used_again(self, ledger: Ledger) -> None:
         head = commit(ledger, add("u1", idempotency_key="k"))

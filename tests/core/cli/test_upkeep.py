@@ -98,3 +98,19 @@ def test_a_file_that_is_no_store(prism: Prism, chat: Path) -> None:
     result = prism("stats", "--store", chat)
     assert result.exit_code == 2
     assert "is a file, not a directory" in result.stderr
+
+
+def test_erase_a_unit_a_session_and_the_rest(prism: Prism, units: dict[int, list[str]], store: Path) -> None:
+    first = units[1][0]
+    assert prism("erase", first, "--store", store).stdout == "erased 1 unit of --scope local\n"
+    assert "erased 4 units" in prism("erase", "--session", "lyon", "--store", store).stdout
+    assert prism("erase", "--whole-scope", "--store", store).stdout == "erased 0 units of --scope local\n"
+    assert "0 scopes" in prism("stats", "--all", "--store", store).stdout
+
+
+@pytest.mark.parametrize("chosen", [[], ["nobody"], ["--whole-scope", "--task", "t"]])
+def test_erase_what_cannot_be(prism: Prism, units: dict[int, list[str]], store: Path, chosen: list[str]) -> None:
+    result = prism("erase", *chosen, "--store", store)
+    assert result.exit_code == 2
+    assert len(result.stderr.splitlines()) == 1
+    assert "units    5 " in prism("stats", "--store", store).stdout

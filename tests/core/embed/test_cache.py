@@ -111,3 +111,15 @@ def test_many_threads_may_ask(inner: LetterEmbedder) -> None:
         answers = list(pool.map(cached.embed_query, texts))
     for text, answer in zip(texts, answers, strict=True):
         assert answer[ord(text[0]) - 97] == 1
+
+
+def test_clearing_forgets_questions_and_documents(inner: LetterEmbedder) -> None:
+    cached = CachedEmbedder(inner, documents=4)
+    for _ in range(2):
+        cached.embed_query("a")
+        cached.embed_documents(["b"])
+    assert inner.asked == ["a", "b"]
+    cached.clear()
+    cached.embed_query("a")
+    cached.embed_documents(["b"])
+    assert inner.asked == ["a", "b", "a", "b"]
