@@ -1,5 +1,4 @@
 import json
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -7,20 +6,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from langchain_core.messages import (
-    AIMessage,
-    BaseMessage,
-    HumanMessage,
-    SystemMessage,
-    ToolMessage,
-    messages_to_dict,
-)
 
 from prism_core.errors import DatasetError, InvalidEventError
 from prism_core.ingest import Format, IngestRun, detect, message_events, read, read_chat, read_qa, read_traces
-from prism_core.types import Attachment, Kind, Outcome, Source
+from prism_core.types import Attachment, Kind, Source
 
-Dump = Callable[[list[BaseMessage]], list[dict[str, Any]]]
 NOON = 1779278400
 """Seconds since 1970."""
 CALL: dict[str, Any] = {
@@ -145,38 +135,6 @@ def test_content_parts_are_joined_and_what_is_no_text_is_kept_or_named() -> None
     event = chat({"role": "user", "content": parts}).events[0]
     assert event.observation == "Look at\n[image_url]\n[input_audio]\nthis"
     assert event.attachments == (Attachment(media_type="image_url", uri="https://example.com/cat.png"),)
-
-
-# --- LangChain's messages ---------------------------------------------------------------------------------------
-
-
-def langchain_messages() -> list[BaseMessage]:
-    call = {"name": "find", "args": {"id": "A1"}, "id": "c1", "type": "tool_call"}
-    return [
-        SystemMessage("Be brief."),
-        HumanMessage("Where do I sit?", name="ann"),
-        AIMessage("Looking it up.", tool_calls=[call]),
-        ToolMessage("seat 12A", tool_call_id="c1"),
-        AIMessage("12A."),
-    ]
-
-
-@pytest.mark.parametrize("dump", [messages_to_dict, lambda messages: [message.model_dump() for message in messages]])
-def test_messages_dumped_by_langchain_are_read(tmp_path: Path, dump: Dump) -> None:
-    path = write_lines(tmp_path / "chat.jsonl", *dump(langchain_messages()))
-    assert detect(path) is Format.CHAT
-    run = only(read(path))
-    question, call, reply, answer = run.events
-    assert (run.items[0].label, run.items[0].events) == ("system", ())
-    assert (question.observation, question.speaker, question.source) == ("Where do I sit?", "ann", Source.USER)
-    assert (call.action, call.thought, call.tool_call_id) == ('find({"id": "A1"})', "Looking it up.", "c1")
-    assert (reply.observation, reply.tool_call_id, reply.source) == ("seat 12A", "c1", Source.TOOL)
-    assert (answer.observation, answer.source) == ("12A.", Source.ASSISTANT)
-
-
-def test_messages_of_langchain_may_stand_in_a_run(tmp_path: Path) -> None:
-    run = {"id": "run-1", "messages": messages_to_dict(langchain_messages())}
-    assert len(only(read_traces(write_lines(tmp_path / "runs.jsonl", run))).events) == 4
 
 
 def test_a_broken_message_of_langchain_is_reported_like_any_other(tmp_path: Path) -> None:
@@ -389,28 +347,6 @@ def test_a_message_of_several_calls_has_a_key_per_call() -> None:
     assert [event.idempotency_key for event in message_events(message, key="k")] == ["k", "k.1"]
     assert [event.idempotency_key for event in message_events(message)] == [None, None]
     assert message_events({"role": "system", "content": "Be brief."}, key="k") == ()
-
-
-def test_a_reply_marked_as_an_error_is_a_failure() -> None:
-    [event] = message_events(ToolMessage("no seat", tool_call_id="c1", status="error").model_dump())
-    assert event.outcome is Outcome.FAILURE
-
-
-def test_parts_that_say_nothing_leave_no_trace() -> None:
-    content: list[str | dict[str, Any]] = [
-        {"type": "thinking", "thinking": "hm"},
-        {"type": "text", "text": "Looking it up."},
-        {"type": "tool_use", "id": "c1", "name": "find", "input": {"id": "A1"}},
-    ]
-    call = {"name": "find", "args": {"id": "A1"}, "id": "c1", "type": "tool_call"}
-    [event] = message_events(AIMessage(content, tool_calls=[call]).model_dump())
-    assert (event.thought, event.action) == ("Looking it up.", 'find({"id": "A1"})')
-
-
-def test_an_image_by_its_address_is_an_attachment() -> None:
-    content: list[str | dict[str, Any]] = [{"type": "image", "url": "https://example.org/plan.png"}]
-    [event] = message_events(HumanMessage(content).model_dump())
-    assert event.attachments == (Attachment(media_type="image", uri="https://example.org/plan.png"),)
 
 
 def test_a_message_that_cannot_be_stored_is_said_so() -> None:
