@@ -124,7 +124,7 @@ def _show(answer: Answer, question: Question) -> None:
     memories = counted(len(answer.retrieval), "memory").replace("memorys", "memories")
     sure = f"answerability {two_digits(answer.retrieval.answerability)}"
     if answer.text is not None:
-        say(f"{answer.text}\n" if answer.text else "(nothing is worth its tokens)\n")
+        say(f"{answer.text}\n" if answer.text else "(nothing fits and is worth its tokens)\n")
         say(f"{memories}, {answer.tokens:,} of {question.budget or DEFAULT_BUDGET:,} tokens, {sure}")
         return
     say(_HEADINGS)

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from prism_core.context.passages import Passage, passages
+from prism_core.context.passages import Passage, is_endless, passages
 from prism_core.text import analyze
 
 ELISION = "[…]"
@@ -68,6 +68,7 @@ def worth(question: str, text: str) -> tuple[float, ...]:
     for distance, share in enumerate(NEAR, start=1):
         values[distance:] += share * alone[:-distance]
         values[:-distance] += share * alone[distance:]
+    values[[is_endless(piece.text) for piece in pieces] & (alone == 0)] = 0.0
     values /= values.max()
     if _ASKS_FIGURE.search(question):
         values += FIGURES * np.array([piece.figures for piece in pieces])

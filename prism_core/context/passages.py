@@ -24,6 +24,9 @@ _END = re.compile(
 )
 _ABBREVIATION = re.compile(r"(?:^|[\s(])(?:Mr|Mrs|Ms|Dr|St|Prof|No|vs|cf|approx|e\.g|i\.e|[A-Z])\.$")
 _ENDLESS = re.compile(r"[!-~]{80,}")
+_PART = re.compile(r"[!-~]+")
+SHORTEST_PART = 40
+"""Characters at least of a part of a word without end."""
 _BREAK = re.compile(r"[\s,;\u3001\uff0c\uff1b]")
 
 
@@ -56,6 +59,11 @@ def passages(text: str) -> tuple[Passage, ...]:
             figures = any(character.isdigit() for character in piece)
             found.append(Passage(piece, glue, frozenset(analyze(piece)), figures))
     return tuple(found)
+
+
+def is_endless(text: str) -> bool:
+    """Whether a passage is a word without end, or a part of one: a link, or encoded data."""
+    return len(text) >= SHORTEST_PART and _PART.fullmatch(text) is not None
 
 
 def parsed(text: str) -> JsonValue:

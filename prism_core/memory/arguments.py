@@ -86,7 +86,12 @@ def parsed_query(query: object, given: Mapping[str, object]) -> IntentQuery:
     """
     if not isinstance(query, str | IntentQuery):
         raise QueryError("query", _shown(query), "ask with a string or an IntentQuery")
-    fields = {name: value for name, value in given.items() if value not in (None, (), [])}
+    for name in ("task_id", "session_id"):
+        checked_name(name, given.get(name))
+    for name in ("since", "until"):
+        if not isinstance(given.get(name), datetime | None):
+            raise QueryError(name, _shown(given[name]), "pass an aware datetime")
+    fields = {name: value for name, value in given.items() if value is not None and (name != "active" or value)}
     base = {"text": query} if isinstance(query, str) else query.model_dump()
     try:
         planned = IntentQuery.model_validate({**base, **fields})

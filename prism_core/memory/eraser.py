@@ -44,7 +44,9 @@ class Chosen:
         if isinstance(unit_ids, str) or not isinstance(unit_ids, Iterable):
             raise QueryError("unit_ids", unit_ids, "pass a list of unit ids")
         ids = tuple(dict.fromkeys(checked_unit_id(unit_id) for unit_id in unit_ids))
-        chosen = cls(ids, checked_name("task_id", task_id), checked_name("session_id", session_id), bool(whole_scope))
+        if not isinstance(whole_scope, bool):
+            raise QueryError("whole_scope", repr(whole_scope), "pass True to erase everything, or leave it out")
+        chosen = cls(ids, checked_name("task_id", task_id), checked_name("session_id", session_id), whole_scope)
         if chosen.whole_scope == chosen.some:
             remedy = "choose unit_ids, a task_id, a session_id, or else whole_scope=True"
             raise QueryError("whole_scope", whole_scope, remedy)

@@ -133,9 +133,14 @@ def weigh(table: Weights, signals: Mapping[str, FloatArray]) -> Weighed:
 
 
 def _own_values(objective: Objective, query: IntentQuery, units: Sequence[MemoryUnit]) -> FloatArray:
+    try:
+        answer = objective.values(query, tuple(units))
+    except Exception as error:
+        # A user's own code may raise anything; what matters is whose it is.
+        raise QueryError("objectives", objective.name, f"it raised {type(error).__name__}: {error}") from error
     wrong = QueryError("objectives", objective.name, f"answer {len(units)} real values in [0, 1], one per unit")
     try:
-        given = np.asarray(objective.values(query, units))
+        given = np.asarray(answer)
     except ValueError as error:  # rows of different lengths make no array
         raise wrong from error
     if given.dtype.kind not in "biuf" or given.shape != (len(units),) or not ((given >= 0) & (given <= 1)).all():

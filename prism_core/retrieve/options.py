@@ -112,6 +112,9 @@ class RankingOptions:
         _check("grain", self.grain, SMALLEST_GRAIN, 1.0)
         for table in (self.conversation, self.mid_task):
             _check_weights(table)
+        given: object = self.objectives
+        if not isinstance(given, Sequence) or isinstance(given, str):
+            raise QueryError("objectives", self.objectives, "pass a tuple of objectives")
         names = [getattr(objective, "name", None) for objective in self.objectives]
         for name in names:
             if not isinstance(name, str) or names.count(name) > 1 or name in {*self.conversation, *self.mid_task}:

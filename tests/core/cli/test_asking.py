@@ -31,7 +31,7 @@ def test_ask_keeps_to_the_budget(prism: Prism, units: dict[int, list[str]], stor
     assert 0 < narrow["tokens"] <= 60 < wide["tokens"] <= 400
     assert len(narrow["hits"]) < len(wide["hits"])
     assert prism("ask", QUESTION, "--store", store, "--no-embedder", "--budget", 5).stdout.startswith(
-        "(nothing is worth its tokens)\n"
+        "(nothing fits and is worth its tokens)\n"
     )
 
 

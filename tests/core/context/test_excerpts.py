@@ -58,6 +58,14 @@ def test_a_word_without_end_does_not_take_the_place_of_the_answer() -> None:
         assert "3.7 bar" in excerpt(text, "What was the valve set to?", room, SIZE)
 
 
+def test_parts_of_a_word_without_end_are_worth_nothing_for_standing_near_the_answer() -> None:
+    text = "https://example.com/" + "a1b2c3" * 2000 + " is the link to the Halden site report"
+    for room in (60, 150, 400, 2000):
+        shown = excerpt(text, "the Halden site report", room, SIZE)
+        assert "is the link to the Halden site report" in shown
+        assert "c3a1b2" not in shown
+
+
 def test_a_text_without_a_break_is_quoted_by_its_beginning() -> None:
     text = "龘靐齉爩" * 80
     shown = excerpt(text, "龘", 40, SIZE)

@@ -69,8 +69,10 @@ def test_chroma_rebuilt_finds_the_same_top_ten(tmp_path: Path) -> None:
         exact = top_ten(memory)
         memory.rebuild("s")
         assert top_ten(memory) == exact
-    assert sum(map(list.__eq__, first, rebuilt)) >= 0.98 * len(questions)
-    assert sum(map(list.__eq__, first, exact)) >= 0.98 * len(questions)
+    # An approximate index may miss a unit at the margin; what it finds is scored exactly.
+    for other in (rebuilt, exact):
+        missed = sum(len({*ours} - {*theirs}) for ours, theirs in zip(first, other, strict=True))
+        assert missed <= 0.01 * 10 * len(questions)
 
 
 def test_where_arguments_come_from_is_the_same_after_a_late_reply_and_a_new_start(tmp_path: Path) -> None:

@@ -182,6 +182,8 @@ class TestChoosing:
             {"task_id": 3},
             {"whole_scope": True, "task_id": "a"},
             {"whole_scope": False},
+            {"whole_scope": "no"},
+            {"whole_scope": 1},
         ],
     )
     def test_a_choice_that_makes_no_sense_is_refused(self, memory: PrismMemory, chosen: dict[str, object]) -> None:

@@ -234,3 +234,11 @@ def test_units_may_be_left_out_by_their_keys() -> None:
         assert {unit.idempotency_key for unit in found.units} == {"k1", "k3"}
         asked = memory.search("blue variant", scope=SCOPE, k=4, where=lambda unit: where(unit))
         assert [hit.score for hit in asked] == [hit.score for hit in found]
+
+
+@pytest.mark.parametrize(
+    "limit", [{"task_id": []}, {"task_id": b"x"}, {"session_id": ()}, {"since": 5}, {"until": "now"}]
+)
+def test_an_empty_or_odd_limit_is_refused_and_never_dropped(filled: PrismMemory, limit: dict[str, object]) -> None:
+    with pytest.raises(QueryError, match=next(iter(limit))):
+        filled.search("flight", scope=SCOPE, **limit)  # type: ignore[arg-type]  # wrong values are the point

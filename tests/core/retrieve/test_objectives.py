@@ -82,6 +82,17 @@ def test_an_objective_that_answers_nonsense_is_named(answer: Any) -> None:
         memory(objectives=(Broken(answer),)).search("which port?", scope=SCOPE)
 
 
+def test_an_objective_that_raises_is_named() -> None:
+    class Failing(Trust):
+        def values(self, query: IntentQuery, units: Sequence[MemoryUnit]) -> Sequence[float]:
+            raise ZeroDivisionError("no units of mine")
+
+    with pytest.raises(QueryError, match=r"trust.*ZeroDivisionError: no units of mine"):
+        memory(objectives=(Failing(),)).search("which port?", scope=SCOPE)
+    with pytest.raises(QueryError, match="objectives"):
+        RankingOptions(objectives=5)  # type: ignore[arg-type]  # a wrong value is the point
+
+
 def test_weights_are_replaceable_and_unknown_signals_are_named() -> None:
     only_words = memory(conversation={"relevance": {"lexical": 1.0}}, order="sum")
     scores = [hit.score for hit in only_words.search("which port?", scope=SCOPE)]
