@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Self
 
 import numpy as np
 
 from prism_core.changes import FloatArray
+from prism_core.retrieve.naming import speaker_terms
 from prism_core.retrieve.signals import Evidence, idf
-from prism_core.text import analyze, word_terms
+from prism_core.text import word_terms
 
 DOUBT = 1.5
 """Terms no unit holds that every question is taken to have besides its own: one rare word in common proves little."""
@@ -94,7 +94,7 @@ def _share(evidence: Evidence) -> FloatArray:
     """How much of the question each candidate holds, shape (p,), in [0, 1]."""
     terms = list(dict.fromkeys(evidence.terms))
     words = set(word_terms(terms))
-    names = {term for name in evidence.view.speakers for term in _name_terms(name)}
+    names = speaker_terms(evidence.view)
     frequency = {term: evidence.view.document_frequency(term) for term in terms}
     # A pair of characters that no unit holds mostly straddles two words, which says nothing against any unit.
     wanted = [term for term in terms if term not in names and (term in words or frequency[term])] or terms
@@ -105,8 +105,3 @@ def _share(evidence: Evidence) -> FloatArray:
     asked = min(float(weights.sum()), MOST) if len(words) == len(terms) else float(weights.sum())
     share = weights @ evidence.view.held(wanted, evidence.rows) / (asked + DOUBT)
     return np.minimum(share, 1.0).astype(np.float32)
-
-
-@lru_cache(maxsize=1 << 14)
-def _name_terms(name: str) -> frozenset[str]:
-    return frozenset(analyze(name))

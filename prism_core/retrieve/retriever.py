@@ -14,6 +14,7 @@ from prism_core.changes import FloatArray, IntArray
 from prism_core.protocols import IntentTagger, Planner, ScopeView
 from prism_core.results import Candidate, Confidence
 from prism_core.retrieve.answerability import Ground, pool_answerability
+from prism_core.retrieve.naming import name_aware_lexical
 from prism_core.retrieve.objectives import Scored, score
 from prism_core.retrieve.options import Floor, RankingOptions
 from prism_core.retrieve.order import order_by
@@ -172,7 +173,7 @@ class Retriever:
         """
         planned = self.planner.plan(query, view)
         terms = analyze(planned.text)
-        lexical = view.lexical(terms)
+        lexical = name_aware_lexical(view, terms)
         pool = recall(planned, view, lexical, vector, self.options.limits, at_least=at_least, eligible=eligible)
         if not len(pool.rows):
             return Ranking(planned)
