@@ -79,6 +79,8 @@ async def ask(session: str, text: str) -> str:
 
 # %%
 print(asyncio_run(ask("monday", "The zip of my jacket was broken on arrival. I am ana@example.org")))
+for unit in memory.units(scope=customer, session_id="monday"):
+    print("-", unit.text)
 
 # %% [markdown]
 # Three days later, another conversation. The agent calls no tool: it was there.
@@ -90,7 +92,7 @@ print(sum(unit.action is not None for unit in memory.units(scope=customer, sessi
 # %% [markdown]
 # ## What it remembers, as a graph
 #
-# Any property graph store of LlamaIndex takes it, Neo4j too. Every link says why it is there.
+# Any `PropertyGraphStore` of LlamaIndex takes it. Every link says why it is there.
 
 
 # %%

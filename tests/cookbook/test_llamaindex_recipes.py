@@ -76,18 +76,17 @@ def test_the_two_readings_come_back_and_the_search_does_not() -> None:
 
 
 def test_the_bot_knows_of_the_refund_days_later() -> None:
-    lines = run(COOKBOOK / "support_bot_llamaindex.py").splitlines()
-    assert lines[:5] == [
-        "3 passages",
-        "I have refunded it and sent you the receipt.",
-        "Your refund RF-9917 is under way; it arrives within five working days.",
-        "0 tool calls",
-        "8 units, 8 links",
-    ]
+    out = run(COOKBOOK / "support_bot_llamaindex.py")
+    assert "-> What arrives broken is refunded in full." in out
+    lines = out.splitlines()
+    assert lines[:2] == ["3 passages", "I have refunded it and sent you the receipt."]
+    thursday = lines.index("Your refund RF-9917 is under way; it arrives within five working days.")
+    assert lines[thursday + 1 : thursday + 3] == ["0 tool calls", "8 units, 8 links"]
+    triplets = lines[thursday + 3 :]
     order = 'find_order({"email": "ana@example.org"}) -[REQUIRES: uses O-5521]-> refund_order({"order_id": "O-5521"})'
     receipt = 'refund_order({"order_id": "O-5521"}) -[REQUIRES: uses RF-9917]-> email_receipt({"refund_id": "RF-9917"})'
-    assert {order, receipt} < set(lines[5:])
-    assert len(lines[5:]) == 8
+    assert {order, receipt} < set(triplets)
+    assert len(triplets) == 8
 
 
 def test_swapped_programs_remember() -> None:
