@@ -4,6 +4,8 @@
 # On Monday an agent searches, reads Paper A and reads Paper B. On Tuesday, in a new conversation, it is to compare
 # them. Before it answers, the memory brings back the two steps in which it read, and not the one in which it searched:
 # the search led to the papers but says nothing about them.
+#
+# `pip install 'prism-memory[llamaindex]'`
 
 # %%
 import offline_llamaindex

@@ -4,6 +4,8 @@
 # What the shop knows and what a customer went through are two scopes of one memory: documents go into the one, every
 # conversation into the other. Days later the bot still knows about the refund. In the end we look at what it remembers
 # as a property graph.
+#
+# `pip install 'prism-memory[llamaindex]'`
 
 # %%
 import offline_llamaindex

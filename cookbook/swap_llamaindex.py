@@ -3,6 +3,8 @@
 #
 # The same programs before and after. What is told on Monday is asked for on Friday, in another conversation; a buffer
 # ends with its conversation, and so does LlamaIndex's `Memory`.
+#
+# `pip install 'prism-memory[llamaindex]'`
 
 # %%
 import offline_llamaindex
