@@ -123,7 +123,7 @@ class LangChainVectorIndex:
         store: VectorStore | OpenStore,
         *,
         where: Callable[[str], Mapping[str, Any]] | None = None,
-        drop: Callable[[VectorStore], None] | None = None,
+        drop: Callable[[Any], object] | None = None,
         dimension: int | None = None,
         failures: tuple[type[Exception], ...] = (Exception,),
     ) -> None:

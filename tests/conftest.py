@@ -51,7 +51,7 @@ def data_dir() -> Path:
 
 @pytest.fixture(scope="session")
 def snippet() -> Callable[[str, str], str]:
-    """Reads the first Python block under a heading of a documentation page: `snippet("hosts.md", "LangChain")`."""
+    """Reads the first Python block under a heading of a documentation page: `snippet("langchain.md", "Retriever")`."""
 
     def read(page: str, heading: str) -> str:
         text = (ROOT / "docs" / page).read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from tests.langchain.agents import calls_once, says, texts
 from tests.langchain.scripted import ScriptedChatModel
 
-PAGE = "langchain-agents.md"
+PAGE = "langchain.md"
 QUESTION = "Which variant does the client want?"
 
 

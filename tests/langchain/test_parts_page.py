@@ -1,30 +1,25 @@
-"""The code of docs/langchain-parts.md."""
+"""The code of docs/langchain.md."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_classic.agents import AgentExecutor, create_tool_calling_agent
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.vectorstores import InMemoryVectorStore
-from langchain_qdrant import QdrantVectorStore
-from qdrant_client import QdrantClient
-from qdrant_client.models import Distance, VectorParams
 
 from prism_core import PrismMemory
 from prism_core.testing.scripted import ALICE
-from prism_langchain import LangChainVectorIndex, UnitVectors
+from prism_langchain import UnitVectors
 from tests.langchain.scripted import ScriptedChatModel
 from tests.openai_stub import OpenAIStub
 
 Snippet = Callable[[str, str], str]
-PAGE = "langchain-parts.md"
+PAGE = "langchain.md"
 
 
 @pytest.fixture(autouse=True)
@@ -63,9 +58,8 @@ def test_classic(snippet: Snippet) -> None:
     prompt = ChatPromptTemplate.from_messages(
         [MessagesPlaceholder("history"), ("human", "{input}"), MessagesPlaceholder("agent_scratchpad")]
     )
-    agent = create_tool_calling_agent(ScriptedChatModel(responder=lambda messages: AIMessage("Hi.")), [], prompt)
-    code = snippet(PAGE, "Classic chains and executors")
-    names = run(code, AgentExecutor=AgentExecutor, agent=agent, tools=[])
+    model = ScriptedChatModel(responder=lambda messages: AIMessage("Hi."))
+    names = run(snippet(PAGE, "Classic chains and executors"), model=model, prompt=prompt, tools=[])
     with names["store"] as store:
         assert names["executor"].invoke({"input": "Hello."})["output"] == "Hi."
         assert [unit.observation for unit in store.units(scope=ALICE)] == ["Hello.", "Hi."]
@@ -89,22 +83,25 @@ def test_vector_stores(snippet: Snippet) -> None:
     names["client"].close()
 
 
-def test_the_qdrant_function() -> None:
-    page = (Path(__file__).parents[2] / "docs" / PAGE).read_text(encoding="utf-8")
-    code = re.findall(r"```python\n(def open_store.*?)```", page, re.DOTALL)[0]
-    client = QdrantClient(":memory:")
-    names = run(
-        code,
-        client=client,
-        VectorParams=VectorParams,
-        Distance=Distance,
-        QdrantVectorStore=QdrantVectorStore,
-        LangChainVectorIndex=LangChainVectorIndex,
-    )
+def test_qdrant(snippet: Snippet) -> None:
+    names = run(snippet(PAGE, "Qdrant"))
     with PrismMemory.open(index=names["index"]) as memory:
         memory.write("The client wants the blue variant.", scope=ALICE)
         memory.flush()
         assert names["index"].count(ALICE) == 1
         memory.erase(scope=ALICE, whole_scope=True)
-    assert not client.get_collections().collections
-    client.close()
+    assert not names["qdrant"].get_collections().collections
+    names["qdrant"].close()
+
+
+def test_retriever(snippet: Snippet) -> None:
+    names = run(snippet(PAGE, "Retriever"))
+    with names["memory"]:
+        assert "blue variant" in names["recall"].invoke("Which variant does the client want?")
+
+
+def test_store(snippet: Snippet) -> None:
+    names = run(snippet(PAGE, "LangGraph store"))
+    with names["memory"]:
+        assert [item.key for item in names["found"]] == ["drink"]
+        assert names["found"][0].namespace == ("users", "alice@example%2Ecom")

@@ -9,12 +9,10 @@ import pytest
 from chromadb.config import Settings
 from llama_index.core.embeddings import MockEmbedding
 
-import prism_llamaindex
 from tests.llamaindex.scripted import ScriptedLLM
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGE = "llamaindex-parts.md"
-SECTIONS = ("Retrieve", "Re-rank", "Ingest", "Embed", "Index", "Graph")
+PAGE = "llamaindex.md"
+SECTIONS = ("Filters and times", "Re-rank", "Ingest", "Property graph", "Embeddings", "Vector stores")
 
 
 def test_the_snippets_run(snippet: Callable[[str, str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,18 +36,10 @@ def test_the_snippets_run(snippet: Callable[[str, str], str], tmp_path: Path, mo
     client.close()
 
 
-def test_every_part_is_on_the_page() -> None:
-    text = (ROOT / "docs" / PAGE).read_text(encoding="utf-8")
-    parts = {
-        "LlamaIndexEmbedder",
-        "LlamaIndexVectorIndex",
-        "ParetoPostprocessor",
-        "PrismIngestion",
-        "PrismRetriever",
-        "export_graph",
-        "forget_nodes",
-        "import_graph",
-        "remember_nodes",
-    }
-    assert parts <= set(prism_llamaindex.__all__)
-    assert not [name for name in parts if name not in text]
+def test_the_query_engine(snippet: Callable[[str, str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    llm = ScriptedLLM(responder=lambda prompt: "blue" if "blue variant" in prompt else "unknown")
+    names: dict[str, Any] = {"llm": llm}
+    exec(snippet(PAGE, "Query engine"), names)
+    with names["memory"]:
+        assert str(names["answer"]) == "blue"

@@ -14,7 +14,7 @@ from tests.llamaindex.talking import ScriptedChat, assistant, call, text_of, use
 pytestmark = pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning")
 
 Snippet = Callable[[str, str], str]
-PAGE = "llamaindex-memory.md"
+PAGE = "llamaindex.md"
 
 
 @pytest.fixture(autouse=True)
