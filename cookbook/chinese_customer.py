@@ -24,9 +24,9 @@ def script(said: str, results: list[str]) -> str:
     return "退货已登记，退款原路返回，预计周四到账。" if "退款" in said and "原路返回" in said else "请您再说明一下。"
 
 
-model = ScriptedChatModel(
-    script=script
-)  # change this line: ChatOpenAI(model="gpt-4o-mini") or ChatOllama(model="qwen3")
+# from langchain_openai import ChatOpenAI; model = ChatOpenAI(model="gpt-4o-mini")
+# from langchain_ollama import ChatOllama; model = ChatOllama(model="qwen3")
+model = ScriptedChatModel(script=script)  # one of the lines above, in place of this one, asks a real model
 
 # %% [markdown]
 # ## 发生过的事

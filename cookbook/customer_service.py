@@ -47,9 +47,9 @@ def script(said: str, results: list[str]) -> str | list[tuple[str, dict]]:
     )
 
 
-model = ScriptedChatModel(
-    script=script
-)  # change this line: ChatOpenAI(model="gpt-4o-mini") or ChatOllama(model="qwen3")
+# from langchain_openai import ChatOpenAI; model = ChatOpenAI(model="gpt-4o-mini")
+# from langchain_ollama import ChatOllama; model = ChatOllama(model="qwen3")
+model = ScriptedChatModel(script=script)  # one of the lines above, in place of this one, asks a real model
 
 # %% [markdown]
 # ## The agent
@@ -93,7 +93,10 @@ ask("bob", "bob-1", "What about order R-9034?")
 ask("ann", "ann-2", "Which order did I ask about, and what am I allergic to?")
 ask("bob", "bob-2", "Which order did I ask about, and what am I allergic to?")
 ask("eve", "eve-1", "Which order did I ask about?")
-print("\nAnn's kettle in Bob's prompt:", "kettle" in memories_in(model.seen[-2]) if hasattr(model, "seen") else "-")
+print(
+    "\nAnn's kettle in Bob's prompt:",
+    "kettle" in memories_in(model.seen[-2]) if isinstance(model, ScriptedChatModel) else "-",
+)
 
 # %% [markdown]
 # ## Forgetting is erasing

@@ -30,9 +30,9 @@ def script(said: str, results: list[str]) -> str:
     return "Visitors rose to 41,200 in October." if "41,200" in rest else "There are no numbers yet."
 
 
-model = ScriptedChatModel(
-    script=script
-)  # change this line: ChatOpenAI(model="gpt-4o-mini") or ChatOllama(model="qwen3")
+# from langchain_openai import ChatOpenAI; model = ChatOpenAI(model="gpt-4o-mini")
+# from langchain_ollama import ChatOllama; model = ChatOllama(model="qwen3")
+model = ScriptedChatModel(script=script)  # one of the lines above, in place of this one, asks a real model
 
 # %% [markdown]
 # ## One memory, four scopes

@@ -20,7 +20,7 @@ from prism_langchain import LangChainEmbedder, LangChainVectorIndex
 
 # %% [markdown]
 # ## The embedder
-# Any `Embeddings` will do; this one counts pieces of words, so that nothing has to be downloaded. `OpenAIEmbeddings` and
+# Any `Embeddings` will do; this one counts pieces of words, so nothing has to be downloaded. `OpenAIEmbeddings` and
 # `OllamaEmbeddings` are used alike. What the service raises while it is down becomes an `EmbeddingError`: the write is
 # kept, found by its words, and embedded later.
 
@@ -40,7 +40,9 @@ class PieceEmbeddings(Embeddings):
         return [self.embed_query(text) for text in texts]
 
 
-embeddings = PieceEmbeddings()  # change this line: OllamaEmbeddings(model="bge-m3"), or OpenAIEmbeddings()
+# from langchain_openai import OpenAIEmbeddings; embeddings = OpenAIEmbeddings(check_embedding_ctx_length=False)
+# from langchain_ollama import OllamaEmbeddings; embeddings = OllamaEmbeddings(model="bge-m3")
+embeddings = PieceEmbeddings()  # one of the lines above, in place of this one, asks a real model
 embedder = LangChainEmbedder(embeddings)
 print("embedder:", embedder.id)
 

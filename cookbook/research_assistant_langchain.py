@@ -55,9 +55,9 @@ def script(said: str, results: list[str]) -> str | list[tuple[str, dict]]:
     return "I have read both papers."
 
 
-model = ScriptedChatModel(
-    script=script
-)  # change this line: ChatOpenAI(model="gpt-4o-mini") or ChatOllama(model="qwen3")
+# from langchain_openai import ChatOpenAI; model = ChatOpenAI(model="gpt-4o-mini")
+# from langchain_ollama import ChatOllama; model = ChatOllama(model="qwen3")
+model = ScriptedChatModel(script=script)  # one of the lines above, in place of this one, asks a real model
 
 # %% [markdown]
 # ## The agent

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -11,6 +12,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from tests.openai_stub import OpenAIStub
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 COOKBOOK = ROOT / "cookbook"
@@ -44,6 +47,31 @@ SHOWN: Mapping[str, tuple[str, ...]] = {
         "Ann's kettle in Bob's prompt: False",
         "units of Ann: 5 before, 4 after; with nickel in it: 0",
     ),
+    "swap_langchain.py": (
+        "with_buffer: 2 changed lines",
+        "with_vectors: 3 changed lines",
+        "with_prism    It is 4417.       100 words sent",
+        "on Tuesday:   It is 4417.",
+    ),
+    "langgraph_team.py": (
+        "report: Visitors rose to 41,200 in October.",
+        "notebook    [(('plans',), 'current'), (('findings', 'museum'), 'visitors')]",
+        "the planner knows of the ticket desk: False",
+    ),
+    "own_parts.py": (
+        "embedder: langchain:PieceEmbeddings:pieces-256",
+        "points in Qdrant: 4 | texts in Qdrant: False",
+        "refused: the store holds vectors of embedder",
+        "again:   The payment service retries three times",
+    ),
+    "chinese_customer.py": (
+        "- 李女士: 退款请原路返回，不要换成优惠券。",
+        "11月21日： 李女士: 我上周六买的烤箱门关不严，想退货。",
+        "12月以后： 0 条",
+    ),
+    "research_assistant_llamaindex.py": ("They differ in what they spend: 1000 against 600 tokens.",),
+    "support_bot_llamaindex.py": ("-[REQUIRES: uses O-5521]->",),
+    "swap_llamaindex.py": ("friday: Almond cake: no hazelnuts.",),
 }
 """What the output of each recipe must hold."""
 HIDDEN: Mapping[str, tuple[str, ...]] = {
@@ -52,14 +80,17 @@ HIDDEN: Mapping[str, tuple[str, ...]] = {
 """What it must not hold."""
 
 
-def run(recipe: str, folder: Path) -> str:
+LANGCHAIN = [name for name in RECIPES if "from offline import" in (COOKBOOK / name).read_text(encoding="utf-8")]
+
+
+def run(script: Path, folder: Path, **variables: str) -> str:
     """Run a recipe in a process of its own, in an empty folder, with no way out but loopback."""
     guarded = (
         "import runpy, sys; from pytest_socket import socket_allow_hosts; "
         "socket_allow_hosts(['127.0.0.1', '::1'], allow_unix_socket=True); "
-        f"sys.path.insert(0, {str(COOKBOOK)!r}); runpy.run_path({str(COOKBOOK / recipe)!r}, run_name='__main__')"
+        f"sys.path.insert(0, {str(COOKBOOK)!r}); runpy.run_path({str(script)!r}, run_name='__main__')"
     )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8", **variables}
     done = subprocess.run(
         [sys.executable, "-c", guarded], cwd=folder, env=environment, capture_output=True, text=True, timeout=120
     )
@@ -73,7 +104,7 @@ def test_every_recipe_is_looked_at() -> None:
 
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_a_recipe_runs_offline_and_shows_what_it_says(recipe: str, tmp_path: Path) -> None:
-    shown = run(recipe, tmp_path)
+    shown = run(COOKBOOK / recipe, tmp_path)
     for wanted in SHOWN[recipe]:
         assert wanted in shown
     for unwanted in HIDDEN.get(recipe, ()):
@@ -86,8 +117,21 @@ def test_a_recipe_is_short_and_its_notebook_is_made_from_it(recipe: str) -> None
     text = script.read_text(encoding="utf-8")
     assert text.count("\n") < LONGEST
     assert text.count("# %% [markdown]") >= 3
-    assert text.count("change this line") <= 1
     assert script.with_suffix(".ipynb").read_text(encoding="utf-8") == BUILDER.notebook(script)
+
+
+@pytest.mark.parametrize("recipe", LANGCHAIN)
+def test_one_line_changes_to_openai(recipe: str, tmp_path: Path) -> None:
+    pytest.importorskip("langchain_openai")
+    text = (COOKBOOK / recipe).read_text(encoding="utf-8")
+    [offered] = re.findall(r"^# (from langchain_openai .*; model = .*)$", text, re.MULTILINE)
+    changed, count = re.subn(r"^model = .*$", lambda _: offered, text, flags=re.MULTILINE)
+    assert count == 1
+    script = tmp_path / recipe
+    script.write_text(changed, encoding="utf-8")
+    with OpenAIStub(lambda body: "Understood.") as stub:
+        run(script, tmp_path, OPENAI_API_BASE=str(stub.base_url), OPENAI_API_KEY="unused")
+        assert stub.chats
 
 
 @pytest.mark.slow
