@@ -21,7 +21,7 @@ def talk() -> list[Event]:
     ]
 
 
-def test_a_speaker_s_name_counts_half_beside_other_words(make_view: MakeView) -> None:
+def test_a_speaker_s_name_counts_less_beside_other_words(make_view: MakeView) -> None:
     view = make_view(talk())
     assert {"carolin", "melani"} <= speaker_terms(view)
     both = name_aware_lexical(view, ["carolin", "potteri"])
