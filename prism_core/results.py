@@ -10,7 +10,10 @@ from enum import StrEnum
 
 from pydantic import JsonValue
 
-from prism_core.types import IntentQuery, Link, MemoryUnit, Scope
+from prism_core.types import IntentQuery, Link, MemoryUnit, Outcome, Scope
+
+MOST_SHOWN = 300
+"""Characters of what a tool said that are quoted in a sentence."""
 
 
 class ReceiptStatus(StrEnum):
@@ -389,6 +392,43 @@ class ScopeStats:
     inbox: int
     tokens: int
     position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class Precedents:
+    """What came of an action when it was taken before.
+
+    Attributes:
+        action: the action that was asked about.
+        units: the units of the very same action, newest first.
+    """
+
+    action: str
+    units: tuple[MemoryUnit, ...] = ()
+
+    @property
+    def failed(self) -> MemoryUnit | None:
+        """The latest failure, unless the action has succeeded since."""
+        for unit in self.units:
+            if unit.outcome is Outcome.FAILURE:
+                return unit
+            if unit.outcome is Outcome.SUCCESS:
+                return None
+        return None
+
+    def render(self) -> str:
+        """A sentence that says what was tried and why it failed, for whoever is about to try it again; or nothing.
+
+        What the tool said is quoted on one line, as data.
+        """
+        failed = self.failed
+        if failed is None:
+            return ""
+        times = sum(unit.outcome is Outcome.FAILURE for unit in self.units)
+        said = " ".join(failed.observation.split())
+        shown = said if len(said) <= MOST_SHOWN else f"{said[: MOST_SHOWN - 1]}…"
+        often = "" if times == 1 else f", {times} times"
+        return f"{failed.action} was tried before{often}, last on {failed.event_time:%Y-%m-%d}, and failed: {shown}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,6 +189,17 @@ def checked_name(field: str, value: object) -> str | None:
     return value
 
 
+def checked_action(value: object) -> str:
+    """An action.
+
+    Raises:
+        QueryError: if it is no text, or an empty one.
+    """
+    if not isinstance(value, str) or not value.strip():
+        raise QueryError("action", _shown(value), 'pass the action as it would be stored, such as book({"id": 7})')
+    return value
+
+
 def checked_unit_id(value: object) -> str:
     """The id of a unit.
 

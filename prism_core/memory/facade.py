@@ -14,7 +14,7 @@ from prism_core.encode.extract import entities
 from prism_core.encode.tag import RuleTagger
 from prism_core.encode.taxonomy import IntentTaxonomy
 from prism_core.errors import ClosedError, EmbedderMismatchError, QueryError, StoreNotFoundError
-from prism_core.memory import chains, selection
+from prism_core.memory import selection
 from prism_core.memory.arguments import (
     EventLike,
     Limits,
@@ -29,6 +29,7 @@ from prism_core.memory.arguments import (
 )
 from prism_core.memory.checkup import check
 from prism_core.memory.eraser import Chosen, Eraser
+from prism_core.memory.explaining import ExplainVerbs
 from prism_core.memory.linking import LinkVerbs
 from prism_core.memory.parts import IN_MEMORY, GuardedIndex, IndexKind, Store, choose_index, new_id, now_utc
 from prism_core.memory.reader import Reader
@@ -36,7 +37,7 @@ from prism_core.memory.recorder import Recorder
 from prism_core.memory.settling import META_EMBEDDER, OnEmbedderChange, settle_embedder, start_over, usable
 from prism_core.protocols import Clock, Embedder, IdFactory, TokenCounter, VectorIndex
 from prism_core.query import RulePlanner
-from prism_core.results import Chain, Context, Erasure, Finding, LogEntry, Receipt, Retrieval, ScopeStats
+from prism_core.results import Context, Erasure, Finding, Receipt, Retrieval, ScopeStats
 from prism_core.retrieve.options import RankingOptions
 from prism_core.retrieve.retriever import Retriever
 from prism_core.storage.ledger import SqlLedger
@@ -48,7 +49,7 @@ DEFAULT_K = 10
 CACHED_BYTES = 512 * 1024 * 1024
 
 
-class PrismMemory(LinkVerbs):
+class PrismMemory(LinkVerbs, ExplainVerbs):
     """A long-term memory for agents.
 
     Thread-safe. Every call names the scope it is about; nothing is shared between scopes.
@@ -333,67 +334,6 @@ class PrismMemory(LinkVerbs):
             UnknownUnitError: if the scope has none of this id, or more than one that the mark may stand for.
         """
         return self._reader.get(self._enter("get", scope), checked_unit_id(unit_id))
-
-    def why(self, unit_id: str, *, scope: object, depth: int = 4, limit: int = 50) -> Chain:
-        """How a unit came about: what it required, what caused it, what it superseded.
-
-        Args:
-            unit_id: which unit.
-            scope: whose memory.
-            depth: links to walk at most.
-            limit: units to return at most.
-
-        Raises:
-            UnknownUnitError: if the scope has none of this id.
-        """
-        checked, wanted = self._enter("why", scope), checked_unit_id(unit_id)
-        return self._reader.locked(
-            checked, lambda state: chains.why(state, self._ledger, wanted, depth=depth, limit=limit)
-        )
-
-    def impact(self, unit_id: str, *, scope: object, depth: int = 4, limit: int = 50) -> Chain:
-        """What a unit led to; arguments and errors are those of `why`."""
-        checked, wanted = self._enter("impact", scope), checked_unit_id(unit_id)
-        return self._reader.locked(
-            checked, lambda state: chains.impact(state, self._ledger, wanted, depth=depth, limit=limit)
-        )
-
-    def failure_path(
-        self,
-        unit_id: str | None = None,
-        *,
-        scope: object,
-        task_id: str | None = None,
-        depth: int = 8,
-        limit: int = 50,
-    ) -> Chain:
-        """What a failure rests on: the steps, sources and decisions that led to it.
-
-        Args:
-            unit_id: the failed unit; the latest failed step when None.
-            scope: whose memory.
-            task_id: look for the latest failed step in this task only.
-            depth: links to walk at most.
-            limit: units to return at most.
-
-        Raises:
-            UnknownUnitError: if the scope has no unit of this id.
-            QueryError: if no unit is given and nothing failed.
-        """
-        checked = self._enter("failure_path", scope)
-        return self._reader.locked(
-            checked, lambda state: chains.failure_path(state, self._ledger, unit_id, task_id, depth=depth, limit=limit)
-        )
-
-    def history(self, unit_id: str, *, scope: object) -> list[LogEntry]:
-        """Every recorded change of a unit, oldest first.
-
-        Raises:
-            UnknownUnitError: if the scope has none of this id.
-        """
-        checked = self._enter("history", scope)
-        self._ledger.units(checked, [checked_unit_id(unit_id)])
-        return self._ledger.log(checked, unit_id=unit_id)
 
     # -- erasing -----------------------------------------------------------------------------------------------------
 
