@@ -25,6 +25,10 @@ OWN_TOOLS = frozenset({"recall_memory", "save_memory", "why_memory", "forget_mem
 """Tools of the memory itself: what they are asked and answer is never stored."""
 
 
+HELD = "prism_held_back"
+"""Marks the reply to a call that was not made because it failed before; holds the action."""
+
+
 def is_user(message: BaseMessage) -> bool:
     """Whether a message is somebody's words, and not a summary that stands in the user's role."""
     return isinstance(message, HumanMessage) and "lc_source" not in message.additional_kwargs
@@ -120,7 +124,8 @@ class Keyed:
             DatasetError: if a message has a form that cannot be read.
             InvalidEventError: if one holds what cannot be stored.
         """
-        calls, own = self.calls, _own_calls(self.messages)
+        calls, held = self.calls, held_back(self.messages)
+        own = _own_calls(self.messages) | held.keys()
         found: list[Event] = []
         for message, key in zip(self.messages, self.keys, strict=True):
             if isinstance(message, SystemMessage) or (isinstance(message, HumanMessage) and not is_user(message)):
@@ -129,7 +134,8 @@ class Keyed:
                 if message.tool_call_id in own:
                     continue
                 key = reply_key(calls[message.tool_call_id]) if message.tool_call_id in calls else key
-            found += events_of(message, key, place, delegated=delegated)
+            events = events_of(message, key, place, delegated=delegated)
+            found += [event for event in events if event.tool_call_id not in held]
         return found
 
 
@@ -220,6 +226,12 @@ def _new(event: Event) -> Event:
     said: Mapping[str, str | None] = {"observation": event.observation, "thought": event.thought}
     changed = {name: without_recalled(text) for name, text in said.items() if text}
     return event.model_copy(update=changed)
+
+
+def held_back(messages: Sequence[BaseMessage]) -> dict[str, str]:
+    """The actions that were held back with a warning, by tool call id; the tool did not run."""
+    replies = (message for message in messages if isinstance(message, ToolMessage))
+    return {reply.tool_call_id: reply.additional_kwargs[HELD] for reply in replies if HELD in reply.additional_kwargs}
 
 
 def _own_calls(messages: Sequence[BaseMessage]) -> frozenset[str]:

@@ -22,6 +22,7 @@ from prism_langchain.problems import MemoryProblem, Watch
 from prism_langchain.recalling import TurnRecall
 from prism_langchain.recording import BeforeWrite, MessageRecorder
 from prism_langchain.tools import ToolName, prism_tools
+from prism_langchain.warning import PrecedentWarner
 
 Position = Literal["user", "system"]
 ToolResult = ToolMessage | Command[Any]
@@ -80,6 +81,8 @@ class PrismMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         task_id: the task of what is stored, if any.
         recall: whether to recall.
         record: whether to record.
+        warn: whether a call that failed before is held back, once a turn: the tool is not run, and the model is told
+            when and why it failed. The same call made again is made. Nothing of this is stored.
         own_tools: names of the memory's tools to give the agent, see `prism_tools`; none by default.
         before_write: may change an event before it is stored, or keep it out by answering None.
         on_error: is told what the memory could not do.
@@ -99,6 +102,7 @@ class PrismMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     task_id: NameSource = field(default=None, kw_only=True)
     recall: bool = field(default=True, kw_only=True)
     record: bool = field(default=True, kw_only=True)
+    warn: bool = field(default=False, kw_only=True)
     own_tools: Sequence[ToolName] = field(default=(), kw_only=True)
     before_write: BeforeWrite | None = field(default=None, kw_only=True)
     on_error: Callable[[MemoryProblem], None] | None = field(default=None, kw_only=True)
@@ -111,6 +115,7 @@ class PrismMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         trusted_only = self.position == "system" if self.trusted_only is None else self.trusted_only
         self._places = Places(self.scope, self.session_id, self.task_id)
         self._recall = TurnRecall(self.memory, self.budget, watch, trusted_only=trusted_only)
+        self._warner = PrecedentWarner(self.memory, watch)
         self._recorder = MessageRecorder(self.memory, watch, self.before_write)
         self.tools = prism_tools(
             self.memory,
@@ -180,6 +185,8 @@ class PrismMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolResult]) -> ToolResult:
         """Run the tool and store the call with its result, or with its error, which is raised on."""
+        if (warning := self._warning(request)) is not None:
+            return warning
         result = None
         try:
             result = handler(request)
@@ -192,7 +199,9 @@ class PrismMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolResult]]
     ) -> ToolResult:
-        """As `wrap_tool_call`; stores in a worker thread."""
+        """As `wrap_tool_call`; asks and stores in a worker thread."""
+        if self.warn and (warning := await asyncio.to_thread(self._warning, request)) is not None:
+            return warning
         result = None
         try:
             result = await handler(request)
@@ -201,6 +210,9 @@ class PrismMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             error = sys.exception() if result is None else None
             if self._has_ended(error):
                 await asyncio.to_thread(self._record_call, request, result, error)
+
+    def _warning(self, request: ToolCallRequest) -> ToolMessage | None:
+        return self._warner.reply(request, self._places.of(request.runtime)) if self.warn else None
 
     def _has_ended(self, error: BaseException | None) -> bool:
         # An interrupt is a pause: the call is made again when the run goes on. A cancelled call has no result either.
