@@ -1,5 +1,6 @@
 """Long-term memory for LLM agents: a temporal-causal graph, hybrid retrieval and Pareto ranking."""
 
+from prism_core.background import BackgroundWriter
 from prism_core.changes import FloatArray
 from prism_core.context import ContextBuilder, Packed, without_recalled
 from prism_core.embed import CachedEmbedder, MiniLMEmbedder, MultilingualEmbedder
@@ -51,6 +52,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Attachment",
+    "BackgroundWriter",
     "CachedEmbedder",
     "Candidate",
     "Chain",

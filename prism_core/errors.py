@@ -229,6 +229,16 @@ class DatasetError(PrismError, ValueError):
         self.line = line
 
 
+class FlushTimeoutError(PrismError, TimeoutError):
+    """What was accepted was not processed in time."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(
+            f"after {seconds:g} s events still wait in the inbox; they are durable and will be processed: wait longer"
+        )
+        self.seconds = seconds
+
+
 class MissingExtraError(PrismError, ImportError):
     """An optional part was used without the extra that installs it."""
 

@@ -33,7 +33,9 @@ POLITE_ATTEMPTS = 3
 STRIPES = 64
 PENDING_BATCH = 64
 LEASED = 256
-LEASE_SECONDS = 60.0
+LEASE_SECONDS = 10.0
+"""What a process that was killed had leased is taken up by others after this long. One that is merely slow does no harm:
+events have to be in the inbox still when they are stored."""
 RETRY_SECONDS = 30.0
 REPLACEABLE = frozenset({Kind.DOCUMENT, Kind.FACT})
 RESOLUTION = timedelta(microseconds=1)
@@ -174,14 +176,18 @@ class Recorder:
         raise WriteConflictError(MAX_ATTEMPTS)
 
     def drain(self, scope: Scope) -> list[Receipt]:
-        """Process what waits in a scope's inbox; it is embedded later."""
+        """Process what waits in a scope's inbox; it is embedded later.
+
+        One thread of a process at a time: what another one has leased is stored when this one gets its turn.
+        """
         receipts: list[Receipt] = []
-        while True:
-            owner = self._encoder.new_id()
-            items = self._ledger.lease(scope, owner=owner, now=self._clock(), seconds=LEASE_SECONDS, limit=LEASED)
-            if not items:
-                return receipts
-            receipts += self.record_items(scope, items)
+        with self.lock(scope):
+            while True:
+                owner = self._encoder.new_id()
+                items = self._ledger.lease(scope, owner=owner, now=self._clock(), seconds=LEASE_SECONDS, limit=LEASED)
+                if not items:
+                    return receipts
+                receipts += self.record_items(scope, items)
 
     def record_items(self, scope: Scope, items: Sequence[InboxItem]) -> list[Receipt]:
         """Process accepted events; one that cannot be stored is rejected in its receipt and holds up no other."""
