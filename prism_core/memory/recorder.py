@@ -34,7 +34,7 @@ STRIPES = 64
 PENDING_BATCH = 64
 LEASED = 256
 LEASE_SECONDS = 10.0
-"""What a process that was killed had leased is taken up by others after this long. One that is merely slow does no harm:
+"""What a killed process had leased is taken up by others after this long. One that is merely slow does no harm:
 events have to be in the inbox still when they are stored."""
 RETRY_SECONDS = 30.0
 REPLACEABLE = frozenset({Kind.DOCUMENT, Kind.FACT})
