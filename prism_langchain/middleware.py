@@ -84,6 +84,8 @@ class PrismMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         warn: whether a call that failed before is held back, once a turn: the tool is not run, and the model is told
             when and why it failed. The same call made again is made. Nothing of this is stored.
         own_tools: names of the memory's tools to give the agent, see `prism_tools`; none by default.
+        unrecorded_tools: names of tools whose calls are not stored, such as a retriever over this memory: what it
+            recalls would else be stored as new.
         before_write: may change an event before it is stored, or keep it out by answering None.
         on_error: is told what the memory could not do.
         name: names this instance in the graph; instances of one agent need different ones.
@@ -104,6 +106,7 @@ class PrismMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     record: bool = field(default=True, kw_only=True)
     warn: bool = field(default=False, kw_only=True)
     own_tools: Sequence[ToolName] = field(default=(), kw_only=True)
+    unrecorded_tools: Sequence[str] = field(default=(), kw_only=True)
     before_write: BeforeWrite | None = field(default=None, kw_only=True)
     on_error: Callable[[MemoryProblem], None] | None = field(default=None, kw_only=True)
     name: str = field(default="PrismMemoryMiddleware", kw_only=True)
@@ -116,7 +119,7 @@ class PrismMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self._places = Places(self.scope, self.session_id, self.task_id)
         self._recall = TurnRecall(self.memory, self.budget, watch, trusted_only=trusted_only)
         self._warner = PrecedentWarner(self.memory, watch)
-        self._recorder = MessageRecorder(self.memory, watch, self.before_write)
+        self._recorder = MessageRecorder(self.memory, watch, self.before_write, frozenset(self.unrecorded_tools))
         self.tools = prism_tools(
             self.memory,
             scope=self.scope,

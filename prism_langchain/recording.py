@@ -27,11 +27,13 @@ class MessageRecorder:
         memory: where to.
         watch: is told what could not be stored.
         before_write: may change an event, or drop it by answering None; a dropped call drops its reply.
+        unrecorded: names of tools whose calls are not stored.
     """
 
     memory: PrismMemory
     watch: Watch
     before_write: BeforeWrite | None = None
+    unrecorded: frozenset[str] = frozenset()
 
     def record(self, messages: Keyed, place: Place, *, delegated: bool = False) -> None:
         """Store the messages of a turn that has ended; those stored before are left as they were stored.
@@ -87,7 +89,9 @@ class MessageRecorder:
         kept: list[Event] = []
         dropped: set[str] = set()
         for event in events:
-            allowed = event if self.before_write is None else self.before_write(event)
+            allowed = None if event.action_type in self.unrecorded else event
+            if allowed is not None and self.before_write is not None:
+                allowed = self.before_write(allowed)
             if allowed is None or event.tool_call_id in dropped:
                 dropped |= {event.tool_call_id} if event.tool_call_id else set()
             elif allowed.text.strip() or allowed.tool_call_id:

@@ -22,7 +22,7 @@ from langchain.agents.middleware import (
     ToolRetryMiddleware,
 )
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage
-from langchain_core.tools import BaseTool, tool
+from langchain_core.tools import BaseTool, create_retriever_tool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Command, interrupt
@@ -30,7 +30,7 @@ from langgraph.types import Command, interrupt
 from prism_core import Event, Kind, Outcome, PrismMemory, Relation, Source
 from prism_core.errors import BudgetError, ClosedError, LedgerError, ScopeError
 from prism_core.testing import HashedEmbedder
-from prism_langchain import MemoryProblem, PrismMemoryMiddleware, scope_from_context
+from prism_langchain import MemoryProblem, PrismMemoryMiddleware, PrismRetriever, scope_from_context
 from tests.langchain.agents import (
     ALICE,
     BOB,
@@ -690,3 +690,14 @@ def test_streams_never_hold_the_block(memory: PrismMemory, mode: str) -> None:
     assert streamed
     assert BLUE in blocks(agent.shown[0])[0]
     assert not [part for part in streamed if OPENING in part]
+
+
+def test_what_a_retriever_over_the_memory_recalls_is_not_stored_as_new(memory: PrismMemory) -> None:
+    know(memory, BLUE)
+    look = create_retriever_tool(PrismRetriever(memory=memory, scope=ALICE, k=2), "look", "Looks things up.")
+    model = ScriptedChatModel(responder=calls_once("look", query="Which variant?"))
+    middleware = PrismMemoryMiddleware(memory, scope=ALICE, unrecorded_tools=["look"])
+    result = create_agent(model, [look], middleware=[middleware]).invoke(says("Which variant?"), on("t1"))
+    assert BLUE in result["messages"][-1].text
+    assert steps(memory) == []
+    assert texts(memory)[:2] == [BLUE, "user: Which variant?"]
