@@ -20,6 +20,7 @@ _UNSPACED = (
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"  # Han
     "\uac00-\ud7a3"  # Hangul syllables
     "\u0e01-\u0e4e\u0e81-\u0ecd\u1000-\u103f\u1780-\u17d3"  # Thai, Lao, Myanmar, Khmer
+    "\u2600-\u27bf\U0001f300-\U0001faff"  # pictures
 )
 
 STOP_WORDS = frozenset(
@@ -102,8 +103,8 @@ def analyze(text: str) -> list[str]:
     - Latin words: lower-cased, accents folded, stemmed (Snowball English, Porter 2001), without `STOP_WORDS`; a text
       of stop words only keeps them.
     - Joined tokens (`foo.py`, `mia_li_3668`, `getUser`, `well-known`): the whole and its parts.
-    - Scripts written without spaces (Chinese, Japanese, Korean, Thai, ...): characters and pairs of characters,
-      without those of `FUNCTION_CHARACTERS` only.
+    - Scripts written without spaces (Chinese, Japanese, Korean, Thai, ..., and emoji): characters and pairs of
+      characters, without those of `FUNCTION_CHARACTERS` only.
     - Other scripts: whole words.
     - Explicit dates: the terms of `CalendarDate.terms`, after all words.
 
@@ -209,7 +210,8 @@ def _stem(word: str) -> str:
 
 
 def _ngrams(run: str) -> Iterator[str]:
-    characters = _cluster_pattern().findall(run)
+    # Whether a picture is to be shown in colour is no part of it.
+    characters = _cluster_pattern().findall(run.replace("\ufe0f", ""))
     says = [character not in FUNCTION_CHARACTERS for character in characters]
     for position, character in enumerate(characters):
         if says[position]:

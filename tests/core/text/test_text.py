@@ -76,7 +76,12 @@ def test_a_text_of_function_words_keeps_them() -> None:
     assert analyze("who are you?") == ["who", "are", "you"]
 
 
-@pytest.mark.parametrize("text", ["", "   ", "...", "🎉", "-", "'"])
+def test_pictures_are_terms() -> None:
+    assert analyze("party 🍕 on Friday") == ["parti", "🍕", "friday"]
+    assert analyze("great❤️") == ["great", "❤"] == analyze("great ❤")
+
+
+@pytest.mark.parametrize("text", ["", "   ", "...", "→", "-", "'"])
 def test_texts_without_words_have_no_terms(text: str) -> None:
     assert analyze(text) == []
 
