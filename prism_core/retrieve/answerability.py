@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
+from statistics import NormalDist
 from typing import Self
 
 import numpy as np
@@ -54,6 +56,25 @@ class Ground:
         """
         ground = cls(float(unrelated.mean()), float(unrelated.std())) if unrelated.size else None
         return ground if ground is not None and ground.spread > _LEAST_SPREAD else None
+
+
+def smallness(units: int) -> float:
+    """How much lower the best of so few unrelated units is expected to be than the best of `FEW_UNITS`, in [0, .13].
+
+    The largest of n similarities grows with n, as that of n draws from a normal distribution does (its expectation by
+    G. Blom, "Statistical Estimates and Transformed Beta-Variables", 1958); in a small scope less is as much a sign.
+
+    Args:
+        units: in the scope, at least 0.
+    """
+    if units >= FEW_UNITS:
+        return 0.0
+    return RISE * SIMILARITY_WEIGHT / (1 + SIMILARITY_WEIGHT) * (_largest(FEW_UNITS) - _largest(max(units, 1)))
+
+
+@lru_cache(maxsize=FEW_UNITS)
+def _largest(draws: int) -> float:
+    return NormalDist().inv_cdf((draws - 0.375) / (draws + 0.25))
 
 
 def answerability(share: FloatArray, similarity: FloatArray | None = None, ground: Ground | None = None) -> FloatArray:

@@ -51,7 +51,8 @@ class Floor:
     """What answerability means.
 
     Attributes:
-        nothing: where no candidate reaches it, nothing is worth its tokens under a budget; in [0, 1].
+        nothing: where no candidate reaches it, nothing is worth its tokens under a budget; in [0, 1]. Lower by
+            `smallness` in a scope of fewer than 100 units.
         faint: where one does, what a candidate needs to be worth its tokens; in [0, 1].
         medium: from here on the confidence in a candidate is medium, below it is low.
         high: from here on it is high.
@@ -66,9 +67,14 @@ class Floor:
         for limit in fields(self):
             _check(f"floor.{limit.name}", getattr(self, limit.name), 0.0, 1.0)
 
-    def above(self, answerability: FloatArray) -> NDArray[np.bool_]:
-        """Which candidates of a pool can be worth their tokens; of their shape."""
-        found = float(answerability.max(initial=0.0)) >= self.nothing
+    def above(self, answerability: FloatArray, lowered: float = 0.0) -> NDArray[np.bool_]:
+        """Which candidates of a pool can be worth their tokens; of their shape.
+
+        Args:
+            answerability: of the candidates, shape (p,).
+            lowered: how much less than `nothing` the best of them needs.
+        """
+        found = float(answerability.max(initial=0.0)) >= self.nothing - lowered
         return np.asarray(found & (answerability >= self.faint))
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from prism_core.changes import FloatArray, IntArray
 from prism_core.protocols import IntentTagger, Planner, ScopeView
 from prism_core.results import Candidate, Confidence
-from prism_core.retrieve.answerability import Ground, pool_answerability
+from prism_core.retrieve.answerability import Ground, pool_answerability, smallness
 from prism_core.retrieve.naming import name_aware_lexical
 from prism_core.retrieve.objectives import Scored, score
 from prism_core.retrieve.options import Floor, RankingOptions
@@ -182,7 +182,9 @@ class Retriever:
         answerable = pool_answerability(evidence, Ground.of(self.tagger.unrelated()))
         # An action is provisioned from where the agent is, not from the words of a question.
         bound = cut and not _is_acting(planned)
-        above = self.options.floor.above(answerable) if bound else np.ones(len(answerable), dtype=np.bool_)
+        # By words alone there are no similarities to grow with the scope.
+        lowered = smallness(len(view.ids)) if vector is not None else 0.0
+        above = self.options.floor.above(answerable, lowered) if bound else np.ones(len(answerable), dtype=np.bool_)
         order, values, fronts = self._order(scored, above)
         return Ranking(
             query=planned,

@@ -9,7 +9,7 @@ from prism_core import Confidence, Event, IntentQuery, PrismMemory
 from prism_core.changes import FloatArray
 from prism_core.embed import MiniLMEmbedder
 from prism_core.protocols import Embedder
-from prism_core.retrieve.answerability import Ground, answerability, pool_answerability
+from prism_core.retrieve.answerability import Ground, answerability, pool_answerability, smallness
 from prism_core.retrieve.options import Floor
 from prism_core.retrieve.signals import Evidence
 from prism_core.storage.state import ScopeState
@@ -230,3 +230,17 @@ def test_an_embedder_without_ground_leaves_the_words_to_decide() -> None:
         values.append(memory.search("Where does the cat Tom sleep?", scope=SCOPE).answerability)
         memory.close()
     assert values[0] == values[1] > 0
+
+
+def test_in_a_small_scope_less_is_as_much_a_sign() -> None:
+    lowered = [smallness(units) for units in (0, 1, 2, 5, 10, 30, 99, 100, 5000)]
+    assert lowered == sorted(lowered, reverse=True)
+    assert lowered[0] == lowered[1] <= 0.13
+    assert lowered[-2:] == [0.0, 0.0]
+
+
+def test_a_small_memory_gives_what_a_question_only_hints_at() -> None:
+    with PrismMemory.open() as memory:
+        memory.write_many(["My sister is allergic to hazelnuts.", "It rains today."], scope="s")
+        assert "hazelnuts" in memory.context("Which cake shall I bake for my sister?", scope="s", budget=200).text
+        assert memory.context("Change my flight to Denver, please.", scope="s", budget=200).text == ""
