@@ -275,11 +275,9 @@ class Recorder:
         state = self._states.get(draft.scope)
         now = self._clock()
         if alone:
-            with state.lock:
-                state.catch_up()
-                based_on = state.position
-            with self._ledger.exclusive(draft.scope, based_on=based_on, recorded_at=now) as apply:
-                written, _ = self._written(draft, state)
+            # In this order: who holds the state's lock may need the ledger's.
+            with state.lock, self._ledger.exclusive(draft.scope, recorded_at=now) as apply:
+                written, based_on = self._written(draft, state)
                 position = apply(written.changes, written.receipts)
         else:
             written, based_on = self._written(draft, state)
@@ -312,15 +310,17 @@ class Recorder:
         Raises:
             StaleReadError: if the scope was changed in between.
         """
-        with state.lock:
-            state.catch_up()
-            based_on = state.position
         if alone:
             # The texts were embedded in the attempts before, and the embedder has kept them.
-            with self._ledger.exclusive(scope, based_on=based_on, recorded_at=self._clock()) as apply:
+            with state.lock, self._ledger.exclusive(scope, recorded_at=self._clock()) as apply:
+                state.catch_up()
+                based_on = state.position
                 changes = self._embedded(scope, state)
                 position = apply(changes)
         else:
+            with state.lock:
+                state.catch_up()
+                based_on = state.position
             changes = self._embedded(scope, state)
             position = self._ledger.commit(scope, changes, based_on=based_on, recorded_at=self._clock())
         _take_vectors(state, changes, based_on, position)

@@ -85,14 +85,16 @@ class Ledger(Protocol):
         """
         ...
 
-    def exclusive(self, scope: Scope, *, based_on: Position, recorded_at: datetime) -> AbstractContextManager[Apply]:
+    def exclusive(
+        self, scope: Scope, *, recorded_at: datetime, based_on: Position | None = None
+    ) -> AbstractContextManager[Apply]:
         """A commit during which nobody else writes: changes may be derived inside the block, then applied once.
 
         For a writer that others have overtaken too often. Reads see the scope as it was at the start; everything
         `commit` says holds here too.
 
         Raises:
-            StaleReadError: on entering, if the head has moved on.
+            StaleReadError: on entering, if the head is not `based_on`, where that is given.
         """
         ...
 

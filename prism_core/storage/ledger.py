@@ -207,18 +207,18 @@ class SqlLedger:
             return apply(changes, receipts)
 
     @contextmanager
-    def exclusive(self, scope: Scope, *, based_on: Position, recorded_at: datetime) -> Iterator[Apply]:
+    def exclusive(self, scope: Scope, *, recorded_at: datetime, based_on: Position | None = None) -> Iterator[Apply]:
         """A commit during which nobody else writes: changes may be derived inside the block, then applied once.
 
         Reads see the scope as it was at the start. Everything `commit` says holds here too.
 
         Raises:
-            StaleReadError: on entering, if the head has moved on.
+            StaleReadError: on entering, if the head is not `based_on`, where that is given.
         """
         now = utc(recorded_at, "recorded_at")
         with self._database.writing("commit") as connection:
             scope_id, head = writer.locked_scope(connection, scope, now=now)
-            if head != based_on:
+            if based_on is not None and head != based_on:
                 raise StaleReadError(based_on.seq, head.seq)
 
             def apply(changes: Sequence[Change], receipts: Sequence[Receipt] = ()) -> Position:
