@@ -46,9 +46,9 @@ matrix: matrix-core matrix-langchain matrix-llamaindex
 matrix-core: EXTRAS = test
 matrix-core: TESTS = tests/core
 matrix-langchain: EXTRAS = test-langchain
-matrix-langchain: TESTS = tests/langchain
+matrix-langchain: TESTS = tests/langchain -m 'not slow'
 matrix-llamaindex: EXTRAS = test-llamaindex
-matrix-llamaindex: TESTS = tests/llamaindex
+matrix-llamaindex: TESTS = tests/llamaindex -m 'not slow'
 matrix-%:
 	@echo "== $* alone"
 	@test -x $(VENV)-$*/bin/pip || $(PYTHON) -m venv $(VENV)-$*
