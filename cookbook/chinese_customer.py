@@ -3,7 +3,7 @@
 #
 # Words are found by characters and pairs of them, dates such as “上周六” are resolved when they are said, and the block
 # that the model reads is in Chinese. The bundled embedder is English and steps aside for Chinese text; with the extra
-# `[multilingual]` pass `embedder=MultilingualEmbedder()`. Extra: `[agent]`.
+# `[multilingual]` pass `embedder=MultilingualEmbedder()`. Extra: `[langchain]`.
 
 # %%
 from datetime import UTC, datetime
@@ -21,7 +21,7 @@ from prism_core.text import O200kCounter
 
 # %%
 def script(said: str, results: list[str]) -> str:
-    return "退货已登记，退款原路返回，预计周四到账。" if "退款" in said and "原路返回" in said else "请您再说明一下。"
+    return "退货单号是 RT-5520，退款原路返回。" if "RT-5520" in said and "原路返回" in said else "请您再说明一下。"
 
 
 # from langchain_openai import ChatOpenAI; model = ChatOpenAI(model="gpt-4o-mini")

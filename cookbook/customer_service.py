@@ -87,7 +87,7 @@ ask("bob", "bob-1", "What about order R-9034?")
 
 # %% [markdown]
 # ## A new thread knows its own customer, and nobody else
-# The checkpointer's thread is new; what comes back comes from the memory.
+# The thread is new and empty; what comes back comes from the memory.
 
 # %%
 ask("ann", "ann-2", "Which order did I ask about, and what am I allergic to?")

@@ -102,5 +102,5 @@ print("report:", result["report"])
 for name in ("planner", "researcher", "writer"):
     print(f"{name:<11}", [unit.action for unit in memory.units(scope=("team", name))])
 print("notebook   ", [(item.namespace, item.key) for item in notebook.search(())])
-secret = memory.search("ticket desk", scope=("team", "planner"), k=1)
-print("the planner knows of the ticket desk:", any("ticket desk" in unit.text for unit in secret.units))
+secret = memory.search("How many visitors had the museum?", scope=("team", "planner"), k=5)
+print("the planner's own memory knows the number:", any("41,200" in unit.text for unit in secret.units))

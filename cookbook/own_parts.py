@@ -7,7 +7,7 @@
 
 # %%
 import hashlib
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 
 from langchain_core.embeddings import Embeddings
 from langchain_qdrant import QdrantVectorStore
@@ -61,8 +61,8 @@ def collection(name: str, vectors: Embeddings, dimension: int) -> QdrantVectorSt
     return QdrantVectorStore(qdrant, collection_name=name, embedding=vectors)
 
 
-FOLDER = mkdtemp()  # a folder of yours
-memory = PrismMemory.open(FOLDER, embedder=embedder, index=LangChainVectorIndex(collection))
+folder = TemporaryDirectory()  # a folder of yours
+memory = PrismMemory.open(folder.name, embedder=embedder, index=LangChainVectorIndex(collection))
 
 # %% [markdown]
 # ## Used like any other memory
@@ -91,8 +91,9 @@ print("points in Qdrant:", len(stored), "| texts in Qdrant:", any(note in texts 
 # %%
 memory.close()
 try:
-    PrismMemory.open(FOLDER)
+    PrismMemory.open(folder.name)
 except EmbedderMismatchError as error:
     print("refused:", error)
-with PrismMemory.open(FOLDER, on_embedder_change="reembed") as again:
+with PrismMemory.open(folder.name, on_embedder_change="reembed") as again:
     print("again:  ", again.search("How often are payments retried?", scope=SCOPE, k=1)[0].unit.text)
+folder.cleanup()

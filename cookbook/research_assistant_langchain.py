@@ -19,16 +19,24 @@ from prism_langchain import PrismMemoryMiddleware
 # %%
 PAPERS = {
     "paper_a": "Paper A stores an agent's steps as nodes of a temporal graph and retrieves by Pareto fronts over "
-    "relevance, recency and coherence. On 300 tasks it needs 40 % fewer tokens than a full history.",
+    "relevance, recency and coherence; no objective is traded for another. On 300 tasks it needs 40 % fewer tokens "
+    "than a full history. Links between steps have to be recorded while the agent works.",
     "paper_b": "Paper B compresses the history into rolling summaries and retrieves nothing: the newest summary is "
-    "always in the prompt. It is cheap, and forgets identifiers after three summaries.",
+    "always in the prompt. It is cheap, needs no index, and forgets identifiers after three summaries; the authors "
+    "advise against it where ids matter.",
 }
+RESULTS = """5 results
+paper_a  Steps as a temporal graph, Pareto retrieval (2025, cited 41 times, open access, 14 pages)
+paper_b  Rolling summaries for long-running agents (2024, cited 87 times, open access, 9 pages)
+paper_c  Do agents need memories at all? A position paper (2023, cited 12 times, 6 pages)
+paper_d  A survey of vector stores for dialogue (2022, cited 230 times, behind a paywall, 38 pages)
+paper_e  Forgetting curves for language models (2025, cited 3 times, open access, 11 pages)"""
 
 
 @tool
 def search_papers(topic: str) -> str:
     """List papers on a topic."""
-    return "3 results: paper_a, paper_b, paper_c"
+    return RESULTS
 
 
 @tool
@@ -67,7 +75,7 @@ model = ScriptedChatModel(script=script)  # one of the lines above, in place of 
 SCOPE = ("lab", "ada")
 memory = PrismMemory.open()  # PrismMemory.open("folder") keeps it
 agent = create_agent(
-    model, [search_papers, read_paper], middleware=[PrismMemoryMiddleware(memory, scope=SCOPE, budget=130)]
+    model, [search_papers, read_paper], middleware=[PrismMemoryMiddleware(memory, scope=SCOPE, budget=190)]
 )
 
 
@@ -92,10 +100,12 @@ if isinstance(model, ScriptedChatModel):
 
 # %% [markdown]
 # ## Why these
-# The two steps that read a paper come first; the search is below them. Every candidate can be asked for its reasons.
+# The two readings come first; what the search listed is worth less for its tokens, and the budget goes to the readings.
+# Every candidate can be asked for its reasons.
 
 # %%
-found = memory.search(QUESTION, scope=SCOPE, k=2, session_id="monday")
-for hit in found:
-    print(f"{hit.score:.2f} {hit.confidence:<6} {hit.unit.action}: {hit.candidate.reason}")
-print("The search step came back:", any("search_papers" in (unit.action or "") for unit in found.units))
+block = memory.context(QUESTION, scope=SCOPE, budget=190, session_id="monday")
+for hit in block.retrieval:
+    print(f"{hit.candidate.chance:.0%} {hit.confidence:<6} {hit.unit.text.splitlines()[0]}: {hit.candidate.reason}")
+print("The readings came back:", sum("read_paper(" in line for line in block.text.splitlines()))
+print("The search step came back:", "search_papers" in block.text)

@@ -39,6 +39,7 @@ SHOWN: Mapping[str, tuple[str, ...]] = {
         "Tuesday: A retrieves from a graph of steps, B keeps a summary.",
         '- read_paper({"name": "paper_a"})',
         '- read_paper({"name": "paper_b"})',
+        "The readings came back: 2",
         "The search step came back: False",
     ),
     "customer_service.py": (
@@ -56,7 +57,7 @@ SHOWN: Mapping[str, tuple[str, ...]] = {
     "langgraph_team.py": (
         "report: Visitors rose to 41,200 in October.",
         "notebook    [(('plans',), 'current'), (('findings', 'museum'), 'visitors')]",
-        "the planner knows of the ticket desk: False",
+        "the planner's own memory knows the number: False",
     ),
     "own_parts.py": (
         "embedder: langchain:PieceEmbeddings:pieces-256",
@@ -67,6 +68,7 @@ SHOWN: Mapping[str, tuple[str, ...]] = {
     "chinese_customer.py": (
         "- 李女士: 退款请原路返回，不要换成优惠券。",
         "11月21日： 李女士: 我上周六买的烤箱门关不严，想退货。",
+        "助手： 退货单号是 RT-5520，退款原路返回。",
         "12月以后： 0 条",
     ),
     "research_assistant_llamaindex.py": ("They differ in what they spend: 1000 against 600 tokens.",),
