@@ -20,6 +20,7 @@ IntArray = NDArray[np.intp]
 MUTABLE_FIELDS = frozenset(
     {
         "observation",
+        "fact",
         "outcome",
         "status",
         "layer",
@@ -107,6 +108,24 @@ class AddLink:
 
 
 @dataclass(frozen=True, slots=True)
+class RemoveLink:
+    """A link that no longer holds, such as a supersession between values that another one came to stand between.
+
+    Attributes:
+        link: the stored link; its source, target and relation say which one.
+        reason: why, for the history.
+    """
+
+    link: Link
+    reason: str = ""
+
+    @property
+    def subject(self) -> str:
+        """Id of the unit the log files this change under: the later one."""
+        return self.link.target
+
+
+@dataclass(frozen=True, slots=True)
 class PutVector:
     """The embedding of a unit's text, or none while it is pending.
 
@@ -139,4 +158,4 @@ class AddKey:
         return self.unit_id
 
 
-Change = AddUnit | UpdateUnit | ReplaceUnit | AddLink | PutVector | AddKey
+Change = AddUnit | UpdateUnit | ReplaceUnit | AddLink | RemoveLink | PutVector | AddKey

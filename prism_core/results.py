@@ -39,6 +39,7 @@ class Receipt:
         unit_id: the unit that holds the event now; None when rejected or not yet processed.
         reason: why, in one sentence; empty for a plain `stored`.
         superseded: ids of the units this one took the place of.
+        facts: ids of the facts it states, new or known before.
     """
 
     id: str
@@ -46,6 +47,7 @@ class Receipt:
     unit_id: str | None = None
     reason: str = ""
     superseded: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +136,15 @@ class Hit:
         confidence: how far it deserves to be believed relevant.
         excerpt: what a context quotes of it, where a budget did not hold the whole unit; None where it did, and
             wherever there was no budget.
+        now: what holds now instead of what the unit states, empty where nothing does any more; None where all of it
+            still holds.
     """
 
     unit: MemoryUnit
     candidate: Candidate
     confidence: Confidence
     excerpt: str | None = None
+    now: str | None = None
 
     @property
     def text(self) -> str:
@@ -156,7 +161,7 @@ class Hit:
 
         The unit's id and fields (`event_time` as ISO 8601 in UTC, the caller's own metadata under `metadata`) and how
         it was ranked: `score`, `front` (0-based or None), `confidence`, `reason`; `excerpt` says whether the text is
-        only a part of the unit's.
+        only a part of the unit's, `now` what holds now instead of what it states.
         """
         return self.unit.model_dump(mode="json", include=set(_SHARED_FIELDS)) | {
             "unit_id": self.unit.id,
@@ -165,6 +170,7 @@ class Hit:
             "confidence": self.confidence.value,
             "reason": self.candidate.reason,
             "excerpt": self.excerpt is not None,
+            "now": self.now,
         }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import groupby
+from types import MappingProxyType
 from typing import Literal
 
 from prism_core.context.compact import compact
@@ -110,7 +111,14 @@ class ContextBuilder:
         """
         return self._block([self._whole(unit) for unit in units])
 
-    def pack(self, units: Sequence[MemoryUnit], budget: int, question: str = "") -> Packed:
+    def pack(
+        self,
+        units: Sequence[MemoryUnit],
+        budget: int,
+        question: str = "",
+        *,
+        outdated: Mapping[str, str] = MappingProxyType({}),
+    ) -> Packed:
         """The block that quotes as many units as fit, better ones first.
 
         While all units fit whole they are quoted whole. Otherwise, with detail "auto", none may take more than its
@@ -128,13 +136,16 @@ class ContextBuilder:
             units: best first.
             budget: tokens, wrapper included; positive.
             question: what the block is for. Without one, texts are not excerpted, and only structured output is.
+            outdated: by unit id, what holds now instead of what a unit states; put behind its text. Empty text says
+                that nothing does.
 
         Raises:
             BudgetError: if the budget is not a positive whole number.
         """
         if type(budget) is not int or budget < 1:  # a bool is an int by type only
             raise BudgetError(budget)
-        entries = [self._whole(unit) for unit in units]
+        entries = [self._whole(self._dated(unit, outdated)) for unit in units]
+        given = {unit.id: unit for unit in units}
         chosen = self._fill(entries, budget)
         if self.detail == "auto" and len(chosen) < len(entries):
             chosen = _Mixed(self, budget, question).fill(entries) or chosen
@@ -143,7 +154,7 @@ class ContextBuilder:
             tokens = self.counter.count(text)
             if tokens <= budget:
                 excerpts = {entry.unit.id: entry.excerpt for entry in chosen if entry.excerpt is not None}
-                return Packed(text, tokens, tuple(entry.unit for entry in chosen), excerpts)
+                return Packed(text, tokens, tuple(given[entry.unit.id] for entry in chosen), excerpts)
             chosen.pop()
         return Packed("", 0, ())
 
@@ -205,6 +216,13 @@ class ContextBuilder:
 
     def _heading(self, day: date) -> str:
         return f"{TEMPLATES[self.language].day(day)}\n"
+
+    def _dated(self, unit: MemoryUnit, outdated: Mapping[str, str]) -> MemoryUnit:
+        """The unit as it is quoted, with what holds now behind what it says."""
+        if unit.id not in outdated:
+            return unit
+        mark = TEMPLATES[self.language].outdated(outdated[unit.id])
+        return unit.model_copy(update={"observation": f"{unit.observation} {mark}"})
 
     def _whole(self, unit: MemoryUnit) -> _Entry:
         return _Entry(unit, self._line(unit, unit.text))

@@ -55,6 +55,7 @@ def known_as(event: Event, key: str | None, view: WriteView) -> Known | None:
     if (
         event.idempotency_key is None
         and event.kind in MERGED_KINDS
+        and event.fact is None
         and (unit_id := view.find_text(event.kind, event.text)) is not None
     ):
         return Known(unit_id, f"a {event.kind} with the same text was stored before")

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import cast
 
 from pydantic import JsonValue, TypeAdapter
 
 from prism_core.changes import AddKey, AddLink, AddUnit, Change, FloatArray, PutVector, ReplaceUnit, UpdateUnit
+from prism_core.encode.conflict import ConflictRules
 from prism_core.encode.dedup import idempotency_key, known_as
 from prism_core.encode.extract import MAX_ENTITIES, action_name, entities
-from prism_core.encode.importance import importance_of
 from prism_core.encode.outcome import outcome_of
 from prism_core.encode.relate import links_to
-from prism_core.protocols import IdFactory, IntentTagger, TokenCounter, WriteView
+from prism_core.encode.route import MemoryRouter, Routed
+from prism_core.encode.settle import FactSettler, Settled, Told
+from prism_core.errors import InvalidEventError
+from prism_core.protocols import Distiller, IdFactory, IntentTagger, TokenCounter, WriteView
 from prism_core.results import Receipt, ReceiptStatus
 from prism_core.text import normalize, relative_dates
-from prism_core.types import Event, Kind, Layer, MemoryUnit, Outcome, Scope, Source
+from prism_core.types import Claim, Event, Fact, Kind, Layer, MemoryUnit, Outcome, Scope, Source
 
 _FIELDS = TypeAdapter(dict[str, object])
 CONTENT_FIELDS = ("observation", "attachments", "metadata", "fact", "confidence", "outcome")
@@ -35,6 +38,7 @@ class Encoded:
         unit: the unit as it is afterwards; None when nothing changes.
         tokens: tokens of the unit's text.
         key: the idempotency key the event claims.
+        facts: facts that are new or change because of it, as they are afterwards, with their token counts, by id.
     """
 
     receipt: Receipt
@@ -42,6 +46,13 @@ class Encoded:
     unit: MemoryUnit | None = None
     tokens: int = 0
     key: str | None = None
+    facts: Mapping[str, tuple[MemoryUnit, int]] = field(default_factory=dict)
+
+    @property
+    def units(self) -> list[tuple[MemoryUnit, int]]:
+        """Every unit that is new or changes, with its token count."""
+        own = [] if self.unit is None else [(self.unit, self.tokens)]
+        return [*own, *(pair for unit_id, pair in self.facts.items() if not own or unit_id != own[0][0].id)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +79,25 @@ class Encoder:
         counter: counts tokens.
         new_id: makes ids of units.
         embedder_id: written with the vectors; empty without an embedder.
+        router: says how important an event is, and which layer it belongs to.
+        conflicts: when a new value takes the place of the one that holds.
+        distiller: finds what events state; None to keep no facts but those that are stored as such.
+        readable: takes out of a text what is not new, such as recalled memories that it repeats.
     """
 
     tagger: IntentTagger
     counter: TokenCounter
     new_id: IdFactory
     embedder_id: str
+    router: MemoryRouter = field(default_factory=MemoryRouter)
+    conflicts: ConflictRules = field(default_factory=ConflictRules)
+    distiller: Distiller | None = None
+    readable: Callable[[str], str] = str
+
+    @property
+    def settler(self) -> FactSettler:
+        """Settles what events state against what is known."""
+        return FactSettler(self.conflicts, self.counter, self.new_id, self.embedder_id)
 
     def encode(self, event: Event, context: WriteContext, receipt_id: str) -> Encoded:
         """Encode one event against what was stored before it; the receipt gets the id given."""
@@ -86,8 +110,11 @@ class Encoder:
         call = _call_of(event, context.view)
         if call is not None:
             return self._join(event, call, receipt_id, key)
+        event = _with_words(event)
         if not event.text.strip():
             return Encoded(Receipt(receipt_id, ReceiptStatus.REJECTED, reason="it has no text"))
+        if event.fact is not None and event.kind is Kind.FACT:
+            return self._add_fact(event, event.fact, context, receipt_id, key)
         return self._add(event, context, receipt_id, key)
 
     def replace(self, event: Event, unit: MemoryUnit, receipt_id: str) -> Encoded:
@@ -99,42 +126,94 @@ class Encoder:
         content |= {
             "intent_tags": labels,
             "entities": _merge(event.entities, entities(event.text), _dates_of(event, unit.event_time)),
-            "importance": event.importance if event.importance is not None else importance_of(event, labels),
+            "importance": _importance(event, self.router.route(event, labels)),
         }
+        if unit.fact is not None or event.fact is not None:
+            if unit.fact is None or event.fact is None or not _same_fact(unit.fact, event.fact):
+                remedy = "write the new value as a fact of its own, which takes the place of the old one; or erase it"
+                raise InvalidEventError("fact", event.fact, remedy)
+            content["fact"], content["confidence"] = unit.fact, unit.confidence
         fresh = unit.model_copy(update=content)
         tokens = self.counter.count(fresh.text)
         changes = (ReplaceUnit(fresh, tokens), PutVector(unit.id, self.embedder_id, None))
         return Encoded(Receipt(receipt_id, ReceiptStatus.STORED, unit.id), changes, fresh, tokens)
 
-    def complete(self, encoded: Encoded, vector: FloatArray | None) -> Encoded:
-        """Put in the embedding of the unit's text, and the label it suggests where no cue gave one."""
+    def complete(self, encoded: Encoded, vectors: Mapping[str, FloatArray]) -> Encoded:
+        """Put in the embeddings of the units' texts, and the label one suggests where no cue gave one.
+
+        Args:
+            encoded: what an event came to.
+            vectors: by text; what is missing waits to be embedded.
+        """
         unit = encoded.unit
-        if unit is None or vector is None:
-            return encoded
-        labels = unit.intent_tags
-        if not labels and unit.action is None:
-            # An action keeps the labels of its cues: its text, and so its vector, still grows by the reply.
-            labels = self.tagger.tag(unit.text, vector=vector)
-        unit = unit.model_copy(update={"intent_tags": labels})
+        vector_of = {each.id: vectors.get(each.text) for each, _ in encoded.units}
+        vector = vector_of[unit.id] if unit is not None else None
+        # An action keeps the labels of its cues: its text, and so its vector, still grows by the reply.
+        if unit is not None and vector is not None and not unit.intent_tags and unit.action is None:
+            unit = unit.model_copy(update={"intent_tags": self.tagger.tag(unit.text, vector=vector)})
         changes: list[Change] = []
         for change in encoded.changes:
-            if isinstance(change, PutVector):
-                changes.append(PutVector(change.unit_id, self.embedder_id, vector))
-            elif isinstance(change, AddUnit | ReplaceUnit):
-                changes.append(replace(change, unit=change.unit.model_copy(update={"intent_tags": labels})))
+            if isinstance(change, PutVector) and change.vector is None:
+                changes.append(PutVector(change.unit_id, self.embedder_id, vector_of.get(change.unit_id)))
+            elif isinstance(change, AddUnit | ReplaceUnit) and unit is not None and change.unit.id == unit.id:
+                labelled = change.unit.model_copy(update={"intent_tags": unit.intent_tags})
+                changes.append(replace(change, unit=labelled))
             else:
                 changes.append(change)
         return replace(encoded, unit=unit, changes=tuple(changes))
 
     def _add(self, event: Event, context: WriteContext, receipt_id: str, key: str | None) -> Encoded:
         parent = _parent_id(event, context.view)
-        unit = self._unit(event, context, key)
+        claims = self._claims(event)
+        unit = self._unit(event, context, key, claims)
         tokens = self.counter.count(unit.text)
         changes: list[Change] = [AddUnit(unit, tokens), PutVector(unit.id, self.embedder_id, None)]
         changes += [AddLink(link) for link in links_to(unit, parent, context.view)]
         missing = f"its parent {event.parent!r} is unknown" if event.parent and parent is None else ""
-        status = ReceiptStatus.DEGRADED if missing else ReceiptStatus.STORED
-        return Encoded(Receipt(receipt_id, status, unit.id, missing), tuple(changes), unit, tokens, key)
+        settled = self._settle(unit, claims, context)
+        changes += settled.changes
+        status = ReceiptStatus.DROPPED if unit.layer is Layer.WORKING else ReceiptStatus.STORED
+        reason = (
+            "of little importance: kept in working memory until it is forgotten" if unit.layer is Layer.WORKING else ""
+        )
+        if missing:
+            status, reason = ReceiptStatus.DEGRADED, missing
+        superseded, facts = tuple(settled.superseded), tuple(settled.facts)
+        receipt = Receipt(receipt_id, status, unit.id, reason, superseded, facts)
+        return Encoded(receipt, tuple(changes), unit, tokens, key, settled.units)
+
+    def _claims(self, event: Event) -> Sequence[Claim]:
+        if self.distiller is None:
+            return ()
+        new = self.readable(event.observation)
+        return self.distiller.distil(
+            event if new == event.observation else event.model_copy(update={"observation": new})
+        )
+
+    def _settle(self, unit: MemoryUnit, claims: Sequence[Claim], context: WriteContext) -> Settled:
+        told = Told(unit.id, unit.event_time, unit.recorded_at, unit.source)
+        return self.settler.settle(claims, told, unit, context.view)
+
+    def _add_fact(self, event: Event, fact: Fact, context: WriteContext, receipt_id: str, key: str | None) -> Encoded:
+        """Store a fact as such, or note that a stored one was said again."""
+        unit = self._unit(event, context, key)
+        told = Told("", unit.event_time, unit.recorded_at, unit.source)
+        correction = any(each.correction for each in fact.statements)
+        claim = Claim(fact.entity, fact.attribute, fact.value, fact.category, correction)
+        settled = self.settler.adopt(unit, claim, told, context.view)
+        holder = settled.facts[0]
+        known = holder != unit.id
+        changes = [*settled.changes, *([AddKey(holder, key)] if known and key is not None else [])]
+        superseded = tuple(settled.superseded)
+        if known:
+            receipt = Receipt(
+                receipt_id, ReceiptStatus.DUPLICATE, holder, "said before; noted as said again", superseded
+            )
+        else:
+            status = ReceiptStatus.SUPERSEDED if superseded else ReceiptStatus.STORED
+            receipt = Receipt(receipt_id, status, holder, superseded=superseded)
+        held, tokens = settled.units.get(holder, (None, 0))
+        return Encoded(receipt, tuple(changes), held, tokens, key, settled.units)
 
     def _join(self, event: Event, call: MemoryUnit, receipt_id: str, key: str | None) -> Encoded:
         outcome = event.outcome
@@ -159,11 +238,12 @@ class Encoder:
             changes.append(AddKey(call.id, key))
         return Encoded(Receipt(receipt_id, ReceiptStatus.JOINED, call.id, reason), tuple(changes), unit, tokens, key)
 
-    def _unit(self, event: Event, context: WriteContext, key: str | None) -> MemoryUnit:
+    def _unit(self, event: Event, context: WriteContext, key: str | None, claims: Sequence[Claim] = ()) -> MemoryUnit:
         outcome = event.outcome
         if outcome is Outcome.UNKNOWN and event.kind is Kind.STEP:
             outcome = outcome_of(event.observation)
         labels = event.intent_tags or self.tagger.tag(event.text, action_type=event.action_type)
+        routed = self.router.route(event, labels, claims)
         fields = dict(event)
         fields.update(
             id=self.new_id(),
@@ -174,8 +254,8 @@ class Encoder:
             outcome=outcome,
             intent_tags=labels,
             entities=_merge(event.entities, entities(event.text), _dates_of(event, context.now)),
-            importance=event.importance if event.importance is not None else importance_of(event, labels),
-            layer=Layer.SEMANTIC if event.kind in (Kind.FACT, Kind.SUMMARY) else Layer.EPISODIC,
+            importance=_importance(event, routed),
+            layer=routed.layer,
         )
         return MemoryUnit(**fields)
 
@@ -184,6 +264,21 @@ def _with_action_type(event: Event) -> Event:
     """The event, with the type of its action read off a call that is written as text."""
     name = action_name(event.action) if event.action and event.action_type is None else None
     return event if name is None else event.model_copy(update={"action_type": name})
+
+
+def _with_words(event: Event) -> Event:
+    """The event; a fact without words of its own has those of what it states."""
+    if event.kind is not Kind.FACT or event.fact is None or event.observation.strip():
+        return event
+    return event.model_copy(update={"observation": event.fact.text})
+
+
+def _importance(event: Event, routed: Routed) -> float:
+    return event.importance if event.importance is not None else routed.importance
+
+
+def _same_fact(one: Fact, other: Fact) -> bool:
+    return one.slot == other.slot and normalize(one.value) == normalize(other.value)
 
 
 def _call_of(event: Event, view: WriteView) -> MemoryUnit | None:

@@ -8,9 +8,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
-from prism_core.context import ContextBuilder
+from prism_core.context import ContextBuilder, without_recalled
+from prism_core.encode.conflict import ConflictRules
 from prism_core.encode.encoder import Encoder
 from prism_core.encode.extract import entities
+from prism_core.encode.options import EncodingOptions
 from prism_core.encode.tag import RuleTagger
 from prism_core.encode.taxonomy import IntentTaxonomy
 from prism_core.errors import ClosedError, EmbedderMismatchError, QueryError, StoreNotFoundError
@@ -30,6 +32,7 @@ from prism_core.memory.arguments import (
 from prism_core.memory.checkup import check
 from prism_core.memory.eraser import Chosen, Eraser
 from prism_core.memory.explaining import ExplainVerbs
+from prism_core.memory.facts import FactVerbs
 from prism_core.memory.linking import LinkVerbs
 from prism_core.memory.parts import IN_MEMORY, GuardedIndex, IndexKind, Store, choose_index, new_id, now_utc
 from prism_core.memory.reader import Reader
@@ -49,7 +52,7 @@ DEFAULT_K = 10
 CACHED_BYTES = 512 * 1024 * 1024
 
 
-class PrismMemory(LinkVerbs, ExplainVerbs):
+class PrismMemory(LinkVerbs, ExplainVerbs, FactVerbs):
     """A long-term memory for agents.
 
     Thread-safe. Every call names the scope it is about; nothing is shared between scopes.
@@ -71,6 +74,7 @@ class PrismMemory(LinkVerbs, ExplainVerbs):
         index: GuardedIndex | None,
         new_id: IdFactory,
         clock: Clock,
+        conflicts: ConflictRules,
     ) -> None:
         self.embedder = embedder
         self.counter = builder.counter
@@ -82,6 +86,7 @@ class PrismMemory(LinkVerbs, ExplainVerbs):
         self._index = index
         self._new_id = new_id
         self._clock = clock
+        self._conflicts = conflicts
         self._closed = False
 
     @classmethod
@@ -97,6 +102,7 @@ class PrismMemory(LinkVerbs, ExplainVerbs):
         create: bool = True,
         on_embedder_change: OnEmbedderChange = "raise",
         ranking: RankingOptions | None = None,
+        encoding: EncodingOptions | None = None,
     ) -> Self:
         """Open a store, or make one.
 
@@ -111,6 +117,7 @@ class PrismMemory(LinkVerbs, ExplainVerbs):
             create: whether to make a store where there is none.
             on_embedder_change: what to do with a store whose vectors another embedder made.
             ranking: how candidates are found, weighed and ordered; also takes objectives of your own.
+            encoding: how events are understood when they are written.
 
         Raises:
             StoreUrlError: if the path or URL cannot be a store.
@@ -127,7 +134,17 @@ class PrismMemory(LinkVerbs, ExplainVerbs):
         tagger = RuleTagger(IntentTaxonomy.default(), used)
         builder = ContextBuilder(counter or O200kCounter())
         states = ScopeStates(ledger, choice, max_bytes=CACHED_BYTES)
-        encoder = Encoder(tagger, builder.counter, new_id, used.id if used else "")
+        options = encoding or EncodingOptions()
+        encoder = Encoder(
+            tagger,
+            builder.counter,
+            new_id,
+            used.id if used else "",
+            router=options.router,
+            conflicts=options.conflicts,
+            distiller=options.distiller,
+            readable=without_recalled,
+        )
         memory = cls(
             ledger,
             states,
@@ -138,6 +155,7 @@ class PrismMemory(LinkVerbs, ExplainVerbs):
             index=guarded,
             new_id=new_id,
             clock=clock,
+            conflicts=options.conflicts,
         )
         try:
             settle_embedder(ledger, states, memory._recorder, used, on_embedder_change)

@@ -13,6 +13,7 @@ from prism_core.context import ContextBuilder, handle
 from prism_core.errors import DimensionMismatchError, EmbeddingError, UnknownUnitError
 from prism_core.memory import filters, selection
 from prism_core.memory.arguments import Question, Where
+from prism_core.memory.lineage import Lineage
 from prism_core.memory.parts import GuardedIndex
 from prism_core.memory.recorder import Recorder
 from prism_core.protocols import Embedder, Ledger, understands
@@ -112,7 +113,7 @@ class Reader:
 
         def read(state: ScopeState) -> Retrieval:
             ranking, notes = self._rank(state, question, at_least=k, cut=False)
-            found = selection.best(ranking, k, lambda ids: self._ledger.units(scope, ids))
+            found = selection.best(ranking, k, lambda ids: self._ledger.units(scope, ids), Lineage(state))
             return found.retrieval(ranking, state.position, notes)
 
         return self.undisturbed(scope, read)
@@ -129,7 +130,7 @@ class Reader:
             ranking, notes = self._rank(state, question)
             stop = self._retriever.options.stop
             found, packed = selection.worth_the_tokens(
-                ranking, budget, k, lambda ids: self._ledger.units(scope, ids), self._builder, stop
+                ranking, budget, k, lambda ids: self._ledger.units(scope, ids), self._builder, stop, Lineage(state)
             )
             return Context(packed.text, packed.tokens, found.retrieval(ranking, state.position, notes))
 

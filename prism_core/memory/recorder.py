@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from threading import Lock, RLock
 
-from prism_core.changes import AddLink, Change, FloatArray, PutVector
+from prism_core.changes import AddLink, Change, FloatArray, PutVector, RemoveLink
 from prism_core.encode.encoder import Encoded, Encoder, WriteContext
 from prism_core.errors import (
     EmbeddingError,
@@ -57,18 +57,25 @@ class _Written:
 
     @property
     def texts(self) -> list[str]:
-        return list({unit.text: None for unit, _ in self.units()})
+        """What is to be embedded."""
+        due = {change.unit_id for change in self.changes if isinstance(change, PutVector)}
+        return list({unit.text: None for unit, _ in self.units() if unit.id in due})
 
     def units(self) -> list[tuple[MemoryUnit, int]]:
         """The units as they are at the end, in the order they first appear."""
-        final = {item.unit.id: (item.unit, item.tokens) for item in self.encoded if item.unit is not None}
+        final = {unit.id: (unit, tokens) for item in self.encoded for unit, tokens in item.units}
         return list(final.values())
 
     def delta(self, position: Position) -> Delta:
         """The changes as projections take them."""
         vectors = {change.unit_id: change.vector for change in self.changes if isinstance(change, PutVector)}
-        links = [change.link for change in self.changes if isinstance(change, AddLink)]
-        return Delta(self.units(), links, list(vectors.items()), position)
+        links: dict[tuple[str, str, str], AddLink | RemoveLink] = {}
+        for change in self.changes:
+            if isinstance(change, AddLink | RemoveLink):
+                links[change.link.source, change.link.target, change.link.relation] = change
+        added = [change.link for change in links.values() if isinstance(change, AddLink)]
+        removed = [change.link for change in links.values() if isinstance(change, RemoveLink)]
+        return Delta(self.units(), added, list(vectors.items()), position, removed)
 
 
 @dataclass(slots=True)
@@ -351,20 +358,18 @@ class Recorder:
         encoded = []
         for event, receipt_id in zip(events, receipt_ids, strict=True):
             item = self._encoder.encode(event, WriteContext(scope, view, self._tick()), receipt_id)
-            if item.unit is not None:
-                view.stage(item.unit, item.key)
+            for unit, _ in item.units:
+                view.stage(unit, item.key if item.unit is not None and unit.id == item.unit.id else None)
             for change in item.changes:
                 if isinstance(change, AddLink):
                     state.graph.check_acyclic(change.link)
+                if isinstance(change, AddLink | RemoveLink):
+                    view.stage_link(change.link, removed=isinstance(change, RemoveLink))
             encoded.append(item)
         return encoded
 
     def _completed(self, written: _Written, vectors: Mapping[str, FloatArray], failure: str) -> _Written:
-        final = {unit.id: vectors.get(unit.text) for unit, _ in written.units()}
-        encoded = [
-            self._encoder.complete(item, final[item.unit.id] if item.unit is not None else None)
-            for item in written.encoded
-        ]
+        encoded = [self._encoder.complete(item, vectors) for item in written.encoded]
         return _Written([_degraded(item, failure) for item in encoded] if failure else encoded)
 
     def _tick(self) -> datetime:

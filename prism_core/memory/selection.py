@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 from prism_core.context import ContextBuilder, Packed
 from prism_core.errors import BudgetError, QueryError
+from prism_core.memory.lineage import Lineage
 from prism_core.results import Hit, Position, Retrieval
 from prism_core.retrieve.retriever import Candidates, Ranking
 from prism_core.text import normalize
-from prism_core.types import MemoryUnit
+from prism_core.types import Kind, MemoryUnit, Status
 
 MAX_PACKED = 200
 MOST_RESULTS = 1_000_000
@@ -21,11 +22,15 @@ Load = Callable[[Sequence[str]], list[MemoryUnit]]
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The units to return, what is quoted of those that did not fit whole, and why others are left out."""
+    """The units to return, what is quoted of those that did not fit whole, and why others are left out.
+
+    What holds now instead of what a unit states is in `outdated`, by unit id.
+    """
 
     units: Sequence[MemoryUnit]
     reasons: dict[str, str] = field(default_factory=dict)
     excerpts: Mapping[str, str] = field(default_factory=dict)
+    outdated: Mapping[str, str] = field(default_factory=dict)
 
     def retrieval(self, ranking: Ranking, position: Position, degraded: Sequence[str]) -> Retrieval:
         """The result of a search."""
@@ -33,7 +38,13 @@ class Selection:
         places = {unit_id: place for place, unit_id in enumerate(ranking.ids) if unit_id in ranks}
         candidates = Candidates(ranking, ranks, self.reasons)
         hits = [
-            Hit(unit, candidates[places[unit.id]], ranking.confidence(places[unit.id]), self.excerpts.get(unit.id))
+            Hit(
+                unit,
+                candidates[places[unit.id]],
+                ranking.confidence(places[unit.id]),
+                self.excerpts.get(unit.id),
+                self.outdated.get(unit.id),
+            )
             for unit in self.units
         ]
         return Retrieval(
@@ -67,36 +78,47 @@ def check_budget(budget: object) -> None:
         raise BudgetError(budget)
 
 
-def best(ranking: Ranking, k: int, load: Load) -> Selection:
-    """The k best, however far from the question; repeats of one text only where there is nothing else."""
+def best(ranking: Ranking, k: int, load: Load, lineage: Lineage) -> Selection:
+    """The k best, however far from the question; repeats and superseded facts only where there is nothing else."""
     ids, kept = list(ranking.ids), list[MemoryUnit]()
     repeats: dict[str, str] = {}
     spare: list[MemoryUnit] = []
     for start in range(0, len(ids), k):
-        fresh, again = without_repeats(load(ids[start : start + k]), kept)
+        fresh, again = without_repeats(load(ids[start : start + k]), kept, lineage)
         kept += fresh
         spare += [unit for unit, _ in again]
-        repeats |= {unit.id: f"says the same as {other}" for unit, other in again}
+        repeats |= {unit.id: reason for unit, reason in again}
         if len(kept) >= k:
             break
     units = [*kept, *spare][:k]
     taken = {unit.id for unit in units}
     place = {unit_id: number for number, unit_id in enumerate(ids)}
     units.sort(key=lambda unit: place[unit.id])
-    return Selection(units, {unit_id: reason for unit_id, reason in repeats.items() if unit_id not in taken})
+    reasons = {unit_id: reason for unit_id, reason in repeats.items() if unit_id not in taken}
+    return Selection(units, reasons, outdated=lineage.outdated(units))
 
 
 def without_repeats(
-    units: Sequence[MemoryUnit], before: Sequence[MemoryUnit] = ()
+    units: Sequence[MemoryUnit], before: Sequence[MemoryUnit], lineage: Lineage
 ) -> tuple[list[MemoryUnit], list[tuple[MemoryUnit, str]]]:
-    """Units whose text none before has, and the others with the id of the unit they repeat."""
+    """Units that add something to those before, and the others with the reason why they do not.
+
+    A fact adds nothing to a unit that states it, wherever among the units that stands, and nothing once it is
+    superseded.
+    """
     seen = {normalize(unit.text): unit.id for unit in before}
+    present = {unit.id for unit in (*before, *units)}
     fresh: list[MemoryUnit] = []
     again: list[tuple[MemoryUnit, str]] = []
     for unit in units:
         text = normalize(unit.text)
-        if text in seen:
-            again.append((unit, seen[text]))
+        stated_in = next((source for source in lineage.sources(unit) if source in present), None)
+        if unit.kind is Kind.FACT and unit.status is Status.SUPERSEDED:
+            again.append((unit, "holds no longer: another value took its place"))
+        elif stated_in is not None:
+            again.append((unit, f"says the same as {stated_in}"))
+        elif text in seen:
+            again.append((unit, f"says the same as {seen[text]}"))
         else:
             seen[text] = unit.id
             fresh.append(unit)
@@ -104,7 +126,7 @@ def without_repeats(
 
 
 def worth_the_tokens(
-    ranking: Ranking, budget: int, k: int | None, load: Load, builder: ContextBuilder, stop: float
+    ranking: Ranking, budget: int, k: int | None, load: Load, builder: ContextBuilder, stop: float, lineage: Lineage
 ) -> tuple[Selection, Packed]:
     """What is above the floor and not far below the best, as far as the budget goes.
 
@@ -115,6 +137,7 @@ def worth_the_tokens(
         load: reads units.
         builder: renders and packs.
         stop: estimated chance of being evidence below which a candidate is not worth its tokens, in [0, 1].
+        lineage: which facts the units state.
     """
     reasons = dict.fromkeys(ranking.ids[ranking.in_race :], "below the floor: too far from the question")
     wanted: list[str] = []
@@ -125,12 +148,13 @@ def worth_the_tokens(
             reasons[unit_id] = f"does not fit: {ranking.size(place)} tokens of {budget}"
         elif len(wanted) < MAX_PACKED:
             wanted.append(unit_id)
-    distinct, again = without_repeats(load(wanted))
-    reasons |= {unit.id: f"says the same as {other}" for unit, other in again}
-    packed = builder.pack(distinct, budget, ranking.query.text)
+    distinct, again = without_repeats(load(wanted), (), lineage)
+    reasons |= {unit.id: reason for unit, reason in again}
+    outdated = lineage.outdated(distinct)
+    packed = builder.pack(distinct, budget, ranking.query.text, outdated=outdated)
     units = packed.units if k is None else packed.units[:k]
     if len(units) < len(packed.units):
-        packed = builder.pack(units, budget, ranking.query.text)
+        packed = builder.pack(units, budget, ranking.query.text, outdated=outdated)
     kept = {unit.id for unit in units}
     reasons |= {unit.id: "did not fit the budget any more" for unit in distinct if unit.id not in kept}
-    return Selection(packed.units, reasons, packed.excerpts), packed
+    return Selection(packed.units, reasons, packed.excerpts, outdated), packed

@@ -6,6 +6,7 @@
 from prism_core.protocols.ledger import Apply, Delta, InboxItem, Ledger
 from prism_core.protocols.parts import (
     Clock,
+    Distiller,
     Embedder,
     IdFactory,
     IntentTagger,
@@ -21,6 +22,7 @@ __all__ = [
     "Clock",
     "Columns",
     "Delta",
+    "Distiller",
     "Embedder",
     "IdFactory",
     "InboxItem",

@@ -22,12 +22,14 @@ class Delta:
         links: added or replaced links.
         vectors: unit ids with their vector, or None while pending.
         position: the state this leads to.
+        unlinked: links that were removed.
     """
 
     units: Sequence[tuple[MemoryUnit, int]]
     links: Sequence[Link]
     vectors: Sequence[tuple[str, FloatArray | None]]
     position: Position
+    unlinked: Sequence[Link] = ()
 
 
 @dataclass(frozen=True, slots=True)

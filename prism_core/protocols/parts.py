@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Protocol, runtime_checkable
 
 from prism_core.changes import FloatArray
-from prism_core.types import Scope
+from prism_core.types import Claim, Event, Scope
 
 Clock = Callable[[], datetime]
 """Answers the present instant; aware."""
@@ -135,6 +135,14 @@ class VectorIndex(Protocol):
 
     def close(self) -> None:
         """Release files and locks; closing twice is no error."""
+        ...
+
+
+class Distiller(Protocol):
+    """Finds what an event states about people and things."""
+
+    def distil(self, event: Event) -> Sequence[Claim]:
+        """The claims an event makes, in order; none where it asks, supposes or quotes, or is not worth it."""
         ...
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from prism_core.changes import FloatArray, IntArray
 from prism_core.results import Position
-from prism_core.types import IntentQuery, MemoryUnit, Relation
+from prism_core.types import IntentQuery, Link, MemoryUnit, Relation
 
 
 class Columns(Protocol):
@@ -249,6 +249,18 @@ class WriteView(Protocol):
 
     def spread(self, identifier: str) -> int:
         """How many units of the scope hold an identifier."""
+        ...
+
+    def facts_about(self, entity: str, attribute: str) -> Sequence[MemoryUnit]:
+        """Every value of an attribute of an entity, current or not, in the order recorded; names are normalised."""
+        ...
+
+    def facts_valued(self, entity: str, value: str) -> Sequence[MemoryUnit]:
+        """Every fact of an entity that has a value, whatever the attribute, in the order recorded."""
+        ...
+
+    def superseding(self, unit_id: str) -> Sequence[Link]:
+        """The stored SUPERSEDES links that lead to a unit."""
         ...
 
 

@@ -56,6 +56,11 @@ def dump_json(value: object) -> str:
         raise InvalidEventError("change", value, "values of a change must be JSON") from error
 
 
+def fact_slot(unit: MemoryUnit) -> tuple[str, str] | None:
+    """The entity and attribute a fact is about, in the form in which they are compared; None for other units."""
+    return None if unit.fact is None else unit.fact.slot
+
+
 def text_hash(text: str) -> bytes:
     """A digest that is equal for texts whose normalised forms are equal."""
     return hashlib.blake2b(normalize(text).encode(errors="surrogatepass"), digest_size=16).digest()
@@ -102,7 +107,7 @@ def started_as(unit: MemoryUnit) -> Mapping[str, JsonValue]:
     }
 
 
-def link_row(link: Link, seq: int) -> Values:
+def link_row(link: Link, seq: int, *, removed: bool = False) -> Values:
     """The row of a link that changed at `seq`."""
     return {
         "source": link.source,
@@ -110,13 +115,14 @@ def link_row(link: Link, seq: int) -> Values:
         "relation": link.relation.value,
         "confidence": link.confidence,
         "reason": link.reason,
+        "removed": int(removed),
         "changed_seq": seq,
     }
 
 
 def load_link(row: Sequence[Any]) -> Link:
-    """The link of a row (source, target, relation, confidence, reason)."""
-    source, target, relation, confidence, reason = row
+    """The link of a row that begins with source, target, relation, confidence, reason."""
+    source, target, relation, confidence, reason = row[:5]
     return Link(source=source, target=target, relation=Relation(relation), confidence=confidence, reason=reason)
 
 
@@ -159,16 +165,18 @@ def receipt_row(receipt: Receipt) -> Values:
         "unit_id": receipt.unit_id,
         "reason": receipt.reason,
         "superseded": dump_json(receipt.superseded),
+        "facts": dump_json(receipt.facts),
     }
 
 
 def load_receipt(row: Sequence[Any]) -> Receipt:
-    """The receipt of a row (receipt_id, status, unit_id, reason, superseded)."""
-    receipt_id, status, unit_id, reason, superseded = row
+    """The receipt of a row (receipt_id, status, unit_id, reason, superseded, facts)."""
+    receipt_id, status, unit_id, reason, superseded, facts = row
     return Receipt(
         id=receipt_id,
         status=ReceiptStatus(status),
         unit_id=unit_id,
         reason=reason,
         superseded=tuple(json.loads(superseded)),
+        facts=tuple(json.loads(facts)),
     )

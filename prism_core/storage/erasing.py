@@ -22,6 +22,7 @@ ERASE = "erase"
 
 _IDS = select(func.json_each(bindparam("ids")).table_valued("value").c.value)
 _SUPERSEDED = func.json_each(schema.receipts.c.superseded).table_valued("value", name="replaced")
+_STATED = func.json_each(schema.receipts.c.facts).table_valued("value", name="stated")
 _OF_UNITS = (
     delete(schema.links).where(
         schema.links.c.scope_id == bindparam("scope"),
@@ -29,11 +30,15 @@ _OF_UNITS = (
     ),
     delete(schema.vectors).where(schema.vectors.c.scope_id == bindparam("scope"), schema.vectors.c.unit_id.in_(_IDS)),
     delete(schema.keys).where(schema.keys.c.scope_id == bindparam("scope"), schema.keys.c.unit_id.in_(_IDS)),
+    delete(schema.current_facts).where(
+        schema.current_facts.c.scope_id == bindparam("scope"), schema.current_facts.c.unit_id.in_(_IDS)
+    ),
     delete(schema.receipts).where(
         schema.receipts.c.scope_id == bindparam("scope"),
         or_(
             schema.receipts.c.unit_id.in_(_IDS),
             exists(select(_SUPERSEDED.c.value).where(_SUPERSEDED.c.value.in_(_IDS))),
+            exists(select(_STATED.c.value).where(_STATED.c.value.in_(_IDS))),
         ),
     ),
     update(schema.log)
@@ -42,7 +47,7 @@ _OF_UNITS = (
         or_(
             schema.log.c.subject.in_(_IDS),
             # A link is filed under its target, and names its source.
-            (schema.log.c.kind == "link") & func.json_extract(schema.log.c.after, "$.source").in_(_IDS),
+            schema.log.c.kind.in_(("link", "unlink")) & func.json_extract(schema.log.c.after, "$.source").in_(_IDS),
         ),
     )
     .values(kind=BLANKED, subject="", before="{}", after="{}", reason=""),
@@ -58,6 +63,7 @@ _EVERYTHING = tuple(
         schema.links,
         schema.vectors,
         schema.keys,
+        schema.current_facts,
         schema.receipts,
         schema.inbox,
         schema.log,

@@ -56,6 +56,12 @@ class ScopeGraph:
         self.links += not self.graph.has_edge(link.source, link.target, key=link.relation)
         self.graph.add_edge(link.source, link.target, key=link.relation, link=link)
 
+    def remove_link(self, link: Link) -> None:
+        """Remove the edge of a link's source, target and relation; removing what is not there changes nothing."""
+        if self.graph.has_edge(link.source, link.target, key=link.relation):
+            self.graph.remove_edge(link.source, link.target, key=link.relation)
+            self.links -= 1
+
     def check_acyclic(self, link: Link, beside: Mapping[str, Sequence[str]] | None = None) -> None:
         """Refuse a link that would run against the arrow of time.
 

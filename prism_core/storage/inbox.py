@@ -36,6 +36,7 @@ _RECEIPT = (
         schema.receipts.c.unit_id,
         schema.receipts.c.reason,
         schema.receipts.c.superseded,
+        schema.receipts.c.facts,
     )
     .join(schema.scopes)
     .where(schema.scopes.c.key == bindparam("key"), schema.receipts.c.receipt_id == bindparam("receipt"))

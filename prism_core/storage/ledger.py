@@ -41,6 +41,7 @@ _LINKS_SINCE = _since(
     schema.links.c.relation,
     schema.links.c.confidence,
     schema.links.c.reason,
+    schema.links.c.removed,
 ).order_by(schema.links.c.changed_seq)
 _VECTORS_SINCE = _since(schema.vectors, schema.vectors.c.unit_id, schema.vectors.c.vector).order_by(
     schema.vectors.c.changed_seq
@@ -103,7 +104,7 @@ _KINDS = (
 )
 _RELATIONS = (
     select(schema.links.c.relation, func.count())
-    .where(schema.links.c.scope_id == _SCOPE)
+    .where(schema.links.c.scope_id == _SCOPE, schema.links.c.removed == 0)
     .group_by(schema.links.c.relation)
     .order_by(schema.links.c.relation)
 )
@@ -303,7 +304,8 @@ class SqlLedger:
         changed = [(unit_id, None if blob is None else codec.load_vector(blob)) for unit_id, blob in vectors]
         return Delta(
             units=[(codec.load_unit(body), tokens) for _, tokens, body in in_order],
-            links=[codec.load_link(row) for row in links],
+            links=[codec.load_link(row) for row in links if not row.removed],
+            unlinked=[codec.load_link(row) for row in links if row.removed],
             vectors=[*((unit_id, None) for unit_id in waiting), *changed],
             position=position,
         )

@@ -61,6 +61,19 @@ units = Table(
     Index("units_by_text", "scope_id", "text_hash"),
 )
 
+current_facts = Table(
+    "current_facts",
+    metadata,
+    # The primary key lets no two values of one attribute be current at a time.
+    Column("scope_id", ForeignKey("scopes.id"), primary_key=True),
+    Column("entity", Text, primary_key=True),
+    Column("attribute", Text, primary_key=True),
+    Column("unit_id", Text, nullable=False),
+    ForeignKeyConstraint(["scope_id", "unit_id"], ["units.scope_id", "units.unit_id"]),
+    Index("current_facts_by_unit", "scope_id", "unit_id"),
+    sqlite_with_rowid=False,
+)
+
 keys = Table(
     "keys",
     metadata,
@@ -81,6 +94,8 @@ links = Table(
     Column("relation", Text, primary_key=True),
     Column("confidence", Float, nullable=False),
     Column("reason", Text, nullable=False),
+    # A link that was removed stays as a row, so that projections which follow by seq hear of it.
+    Column("removed", Integer, nullable=False),
     Column("changed_seq", Integer, nullable=False),
     ForeignKeyConstraint(["scope_id", "source"], ["units.scope_id", "units.unit_id"]),
     ForeignKeyConstraint(["scope_id", "target"], ["units.scope_id", "units.unit_id"]),
@@ -139,6 +154,7 @@ receipts = Table(
     Column("unit_id", Text),
     Column("reason", Text, nullable=False),
     Column("superseded", Text, nullable=False),
+    Column("facts", Text, nullable=False),
     sqlite_with_rowid=False,
 )
 

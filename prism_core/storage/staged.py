@@ -6,9 +6,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from prism_core.protocols import WriteView
+from prism_core.storage.facts import FactIndex
 from prism_core.storage.state import chain_of, is_open
 from prism_core.text import identifiers, normalize
-from prism_core.types import MemoryUnit
+from prism_core.types import Link, MemoryUnit, Relation
 
 
 class StagedView:
@@ -27,6 +28,8 @@ class StagedView:
         self._holders: dict[str, set[str]] = defaultdict(set)
         self._first: dict[tuple[str, str], tuple[int, str]] = {}
         self._places: dict[str, int] = {}
+        self._facts = FactIndex()
+        self._links: dict[tuple[str, str], Link | None] = {}
 
     def stage(self, unit: MemoryUnit, key: str | None) -> None:
         """Lay a new or changed unit over what is stored."""
@@ -37,6 +40,7 @@ class StagedView:
         # What is stored already comes before all that is staged.
         place = self._places.setdefault(unit.id, -1 if self._stored.known(unit.id) else len(self._places))
         self._units[unit.id] = unit
+        self._facts.put(unit)
         self._texts.setdefault((unit.kind, normalize(unit.text)), unit.id)
         if not is_open(unit):
             self._answered.add(unit.id)
@@ -118,3 +122,28 @@ class StagedView:
     def spread(self, identifier: str) -> int:
         """How many units hold an identifier, stored or staged."""
         return self._stored.spread(identifier) + len(self._holders.get(identifier, ()))
+
+    def stage_link(self, link: Link, *, removed: bool = False) -> None:
+        """Lay a supersession, or that one was removed, over what is stored; other links are passed over."""
+        if link.relation is Relation.SUPERSEDES:
+            self._links[link.source, link.target] = None if removed else link
+
+    def facts_about(self, entity: str, attribute: str) -> Sequence[MemoryUnit]:
+        """Every value of an attribute of an entity, as it will be."""
+        return self._overlaid(self._stored.facts_about(entity, attribute), self._facts.about(entity, attribute))
+
+    def facts_valued(self, entity: str, value: str) -> Sequence[MemoryUnit]:
+        """Facts of an entity that have a value, as they will be."""
+        return self._overlaid(self._stored.facts_valued(entity, value), self._facts.valued(entity, value))
+
+    def superseding(self, unit_id: str) -> Sequence[Link]:
+        """The SUPERSEDES links that will lead to a unit."""
+        stored = self._stored.superseding(unit_id) if self._stored.known(unit_id) is not None else ()
+        links: dict[str, Link | None] = {link.source: link for link in stored}
+        links |= {source: link for (source, target), link in self._links.items() if target == unit_id}
+        return [link for link in links.values() if link is not None]
+
+    def _overlaid(self, stored: Sequence[MemoryUnit], staged: Sequence[str]) -> list[MemoryUnit]:
+        known = {unit.id for unit in stored}
+        fresh = [self._units[each] for each in staged if each not in known]
+        return [*(self._units.get(unit.id, unit) for unit in stored), *fresh]

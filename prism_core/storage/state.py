@@ -20,6 +20,7 @@ from prism_core.results import Position
 from prism_core.storage.arguments import ArgumentProfiles
 from prism_core.storage.columns import UnitColumns
 from prism_core.storage.dense import IndexChoice, VectorProjection
+from prism_core.storage.facts import FactIndex
 from prism_core.storage.graph import ScopeGraph
 from prism_core.storage.identifiers import IdentifierIndex
 from prism_core.storage.keys import KeyIndex
@@ -27,7 +28,7 @@ from prism_core.storage.lexical import LexicalIndex
 from prism_core.storage.metadata import MetadataIndex
 from prism_core.storage.origins import MOST_CALLS, ArgumentOrigins, Offers, Origin, lifts
 from prism_core.text import analyze, date_terms, identifiers, normalize, relative_dates
-from prism_core.types import EXPLAINING_RELATIONS, MemoryUnit, Outcome, Relation, Scope
+from prism_core.types import EXPLAINING_RELATIONS, Link, MemoryUnit, Outcome, Relation, Scope
 
 BYTES_PER_UNIT = 600
 
@@ -66,6 +67,7 @@ class ScopeState:
         self._entities = KeyIndex()
         self._labels = KeyIndex()
         self._dates = KeyIndex()
+        self.facts = FactIndex()
         self._actions: dict[str, list[int]] = defaultdict(list)
         self._awaiting: dict[tuple[str | None, str], dict[str, None]] = defaultdict(dict)
         self._steps: dict[tuple[str | None, str], str] = {}
@@ -99,6 +101,8 @@ class ScopeState:
         """Take over changed units, links and vectors; applying the same delta again changes nothing."""
         for unit, tokens in delta.units:
             self._put(unit, tokens)
+        for link in delta.unlinked:
+            self.graph.remove_link(link)
         for link in delta.links:
             self.graph.add_link(link)
             if link.relation in EXPLAINING_RELATIONS:
@@ -128,6 +132,7 @@ class ScopeState:
         self._dates.put(row, [*(term for term in terms if term.startswith("@")), *said])
         if self._metadata is not None:
             self._metadata.put(row, unit.metadata)
+        self.facts.put(unit)
         self._await_reply(unit)
 
     def _place(self, unit: MemoryUnit, row: int, chain: str) -> None:
@@ -165,6 +170,7 @@ class ScopeState:
             self._entities,
             self._labels,
             self._dates,
+            self.facts,
         )
         metadata = 0 if self._metadata is None else self._metadata.nbytes
         return sum(part.nbytes for part in parts) + metadata + BYTES_PER_UNIT * len(self._ids)
@@ -364,6 +370,18 @@ class ScopeState:
         """How many units hold an identifier."""
         return len(self._identifiers.rows(identifier))
 
+    def facts_about(self, entity: str, attribute: str) -> Sequence[MemoryUnit]:
+        """Every value of an attribute of an entity."""
+        return self._ledger.units(self.scope, self.facts.about(entity, attribute))
+
+    def facts_valued(self, entity: str, value: str) -> Sequence[MemoryUnit]:
+        """Facts of an entity that have a value."""
+        return self._ledger.units(self.scope, self.facts.valued(entity, value))
+
+    def superseding(self, unit_id: str) -> Sequence[Link]:
+        """The links that lead to a unit from those it took the place of."""
+        return [link for _, _, link in self.graph.graph.in_edges(unit_id, data="link") if _supersedes(link)]
+
     def _offers(self, call: int) -> Offers:
         chain = self.columns.chain(call)
         rows = self.columns.chain_rows(chain).tolist()
@@ -377,6 +395,10 @@ class ScopeState:
 def chain_of(task_id: str | None, session_id: str | None) -> str:
     """The chain a unit belongs to: its task, else its session, else the scope as a whole."""
     return f"task {task_id}" if task_id is not None else f"session {session_id}"
+
+
+def _supersedes(link: Link) -> bool:
+    return link.relation is Relation.SUPERSEDES
 
 
 def is_open(unit: MemoryUnit) -> bool:

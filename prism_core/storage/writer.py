@@ -9,14 +9,15 @@ from typing import Any
 from pydantic import JsonValue
 from sqlalchemy import Connection, Table, bindparam, delete, insert, literal_column, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
+from sqlalchemy.exc import IntegrityError
 
-from prism_core.changes import AddKey, AddLink, AddUnit, Change, PutVector, ReplaceUnit, UpdateUnit
-from prism_core.errors import LedgerError, ScopeError, UnknownUnitError
+from prism_core.changes import AddKey, AddLink, AddUnit, Change, PutVector, RemoveLink, ReplaceUnit, UpdateUnit
+from prism_core.errors import LedgerError, ScopeError, StaleReadError, UnknownUnitError
 from prism_core.results import Position, Receipt
 from prism_core.storage import codec, schema
 from prism_core.storage.codec import Values
 from prism_core.storage.prepared import Prepared
-from prism_core.types import MemoryUnit, Scope, scope_key
+from prism_core.types import Link, MemoryUnit, Scope, Status, scope_key
 
 
 def _replacing(table: Table, key: Sequence[str], values: Sequence[str]) -> Prepared:
@@ -54,11 +55,19 @@ _UPDATE_UNIT = Prepared(
     .values({name: bindparam(name) for name in _UPDATED})
 )
 _PUT_LINK = _replacing(
-    schema.links, ("scope_id", "source", "target", "relation"), ("confidence", "reason", "changed_seq")
+    schema.links, ("scope_id", "source", "target", "relation"), ("confidence", "reason", "removed", "changed_seq")
 )
+_GIVE_UP_FACT = Prepared(
+    delete(schema.current_facts).where(
+        schema.current_facts.c.scope_id == bindparam("scope"), schema.current_facts.c.unit_id == bindparam("unit")
+    )
+)
+_CLAIM_FACT = Prepared(insert(schema.current_facts))
 _PUT_VECTOR = _replacing(schema.vectors, ("scope_id", "unit_id"), ("embedder_id", "vector", "changed_seq"))
 _ADD_LOG = Prepared(insert(schema.log))
-_PUT_RECEIPT = _replacing(schema.receipts, ("scope_id", "receipt_id"), ("status", "unit_id", "reason", "superseded"))
+_PUT_RECEIPT = _replacing(
+    schema.receipts, ("scope_id", "receipt_id"), ("status", "unit_id", "reason", "superseded", "facts")
+)
 _TAKE_OFF_INBOX = Prepared(
     delete(schema.inbox).where(
         schema.inbox.c.scope_id == bindparam("scope"), schema.inbox.c.receipt_id == bindparam("receipt")
@@ -113,8 +122,9 @@ def apply_changes(
         InvalidEventError: if a change cannot be stored as given.
         ScopeError: if a unit belongs to another scope.
         LedgerError: if a unit is added twice.
+        StaleReadError: if two values of one attribute would be current.
     """
-    rows = _Rows(connection, scope, scope_id, codec.instant(now))
+    rows = _Rows(connection, scope, scope_id, codec.instant(now), head)
     for seq, change in enumerate(changes, start=head + 1):
         rows.take(seq, change)
     rows.flush()
@@ -125,15 +135,17 @@ def apply_changes(
 class _Rows:
     """The rows a list of changes comes to; a row that changes twice is written once."""
 
-    def __init__(self, connection: Connection, scope: Scope, scope_id: int, recorded_at: str) -> None:
+    def __init__(self, connection: Connection, scope: Scope, scope_id: int, recorded_at: str, based_on: int) -> None:
         self._connection = connection
         self._scope = scope
         self._scope_id = scope_id
         self._recorded_at = recorded_at
+        self._based_on = based_on
         self._bodies: dict[str, str] = {}
         self._added: dict[str, Values] = {}
         self._updated: dict[str, Values] = {}
         self._keys: list[Values] = []
+        self._facts: dict[str, MemoryUnit] = {}
         self._links: dict[tuple[str, str, str], Values] = {}
         self._vectors: dict[str, Values] = {}
         self._log: list[Values] = []
@@ -148,7 +160,9 @@ class _Rows:
             case ReplaceUnit():
                 self._take_replacement(seq, change)
             case AddLink():
-                self._take_link(seq, change)
+                self._take_link(seq, "link", change.link, change.link.reason)
+            case RemoveLink():
+                self._take_link(seq, "unlink", change.link, change.reason)
             case PutVector():
                 self._take_vector(seq, change)
             case AddKey():
@@ -162,6 +176,23 @@ class _Rows:
         _PUT_LINK.run_all(self._connection, list(self._links.values()))
         _PUT_VECTOR.run_all(self._connection, list(self._vectors.values()))
         _ADD_LOG.run_all(self._connection, self._log)
+        self._settle_facts()
+
+    def _settle_facts(self) -> None:
+        """Note which values are current; another one of the same attribute that is not given up is a conflict."""
+        if not self._facts:
+            return
+        _GIVE_UP_FACT.run_all(self._connection, [{"scope": self._scope_id, "unit": each} for each in self._facts])
+        claims = []
+        for unit in self._facts.values():
+            slot = codec.fact_slot(unit)
+            if slot is not None and unit.status is Status.CURRENT:
+                names = dict(zip(("entity", "attribute"), slot, strict=True))
+                claims.append({"scope_id": self._scope_id, "unit_id": unit.id, **names})
+        try:
+            _CLAIM_FACT.run_all(self._connection, claims)
+        except IntegrityError:
+            raise StaleReadError(self._based_on, self._based_on) from None
 
     def _check_references(self) -> None:
         for unit_id in self._references:
@@ -188,6 +219,7 @@ class _Rows:
         row = codec.unit_row(unit, change.tokens, seq)
         self._added[unit.id] = {"pk": None, "scope_id": self._scope_id, "added_seq": seq, **row}
         self._bodies[unit.id] = row["body"]
+        self._note_fact(unit)
         if unit.idempotency_key is not None:
             self._add_key(unit.id, unit.idempotency_key)
         self._record(seq, "unit", unit.id, after=codec.started_as(unit))
@@ -197,6 +229,7 @@ class _Rows:
         unit = codec.updated(self._stored_body(unit_id), change.after)
         row = codec.unit_row(unit, change.tokens, seq)
         self._bodies[unit_id] = row["body"]
+        self._note_fact(unit)
         if unit_id in self._added:
             self._added[unit_id].update(row)
         else:
@@ -210,6 +243,7 @@ class _Rows:
         self._stored_body(unit.id)
         row = codec.unit_row(unit, change.tokens, seq)
         self._bodies[unit.id] = row["body"]
+        self._note_fact(unit)
         if unit.id in self._added:
             self._added[unit.id].update(row)
         else:
@@ -220,18 +254,21 @@ class _Rows:
         changed = {name: row[name] for name in _UPDATED}
         return {"of_scope": self._scope_id, "of_unit": unit.id, **changed}
 
-    def _take_link(self, seq: int, change: AddLink) -> None:
-        link = change.link
+    def _note_fact(self, unit: MemoryUnit) -> None:
+        if unit.fact is not None:
+            self._facts[unit.id] = unit
+
+    def _take_link(self, seq: int, kind: str, link: Link, reason: str) -> None:
         self._references |= dict.fromkeys((link.source, link.target))
         key = (link.source, link.target, link.relation.value)
-        self._links[key] = {"scope_id": self._scope_id, **codec.link_row(link, seq)}
+        self._links[key] = {"scope_id": self._scope_id, **codec.link_row(link, seq, removed=kind == "unlink")}
         after: dict[str, JsonValue] = {
             "source": link.source,
             "target": link.target,
             "relation": link.relation.value,
             "confidence": link.confidence,
         }
-        self._record(seq, "link", change.subject, after=after, reason=link.reason)
+        self._record(seq, kind, link.target, after=after, reason=reason)
 
     def _take_vector(self, seq: int, change: PutVector) -> None:
         self._references[change.unit_id] = None

@@ -105,9 +105,9 @@ def test_evidence_rows_get_a_scope_each(prism: Prism, tmp_path: Path, store: Pat
     file.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
     result = prism("ingest", file, "--store", store, "--no-embedder", "--scope", "acme", "--scope", "ana")
     assert "3 messages: 3 stored" in result.stdout
-    assert "3 units in the store" in result.stdout
-    assert stored_units(store, "acme", "ana", "talk") == 2
-    assert stored_units(store, "acme", "ana", "other") == 1
+    assert "5 units in the store" in result.stdout  # three messages, and what two of them state
+    assert stored_units(store, "acme", "ana", "talk") == 3
+    assert stored_units(store, "acme", "ana", "other") == 2
 
 
 def test_several_files_are_read_before_any_is_written(prism: Prism, chat: Path, tmp_path: Path, store: Path) -> None:

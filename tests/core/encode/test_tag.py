@@ -1,11 +1,9 @@
 import numpy as np
 
 from prism_core.embed import MiniLMEmbedder
-from prism_core.encode.importance import importance_of
 from prism_core.encode.tag import MAX_LABELS, RuleTagger
 from prism_core.encode.taxonomy import IntentTaxonomy
 from prism_core.testing import HashedEmbedder
-from prism_core.types import Event, Kind, Outcome
 
 TAGGER = RuleTagger(IntentTaxonomy.default())
 
@@ -48,13 +46,3 @@ def test_an_embedder_that_is_down_knows_no_similarities_until_it_is_back() -> No
     assert len(tagger.unrelated())
     embedder.down = True
     assert len(tagger.unrelated())
-
-
-def test_importance_follows_what_was_said_and_how_it_ended() -> None:
-    said = Event(observation="Please remember that my budget is 800 euros, never more")
-    talk = Event(observation="ok")
-    step = Event(kind=Kind.STEP, action="run()", observation="Error: x", outcome=Outcome.FAILURE)
-    assert importance_of(said, ("constraint",)) == 1.0
-    assert importance_of(talk, ()) == 0.0
-    assert importance_of(talk, ()) < importance_of(step.model_copy(update={"outcome": Outcome.SUCCESS}), ())
-    assert importance_of(step, ()) == 0.75

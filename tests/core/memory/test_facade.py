@@ -416,7 +416,8 @@ class TestExplain:
         assert link.relation is Relation.REQUIRES
         assert "visa_4411" in link.reason
         assert "visa_4411" in chain.render()
-        assert {unit.id for unit in lexical.impact(ids[0], scope=SCOPE).units} == {ids[0], ids[2], ids[4]}
+        led_to = {unit.id for unit in lexical.impact(ids[0], scope=SCOPE).units}
+        assert led_to == {ids[0], ids[2], ids[4], *receipts[0].facts}
         failed = lexical.failure_path(scope=SCOPE, task_id="trip")
         assert failed.root == ids[4]
         assert {ids[0], ids[1], ids[2]} <= {unit.id for unit in failed.units}

@@ -1,6 +1,6 @@
 from prism_core.storage.staged import StagedView
 from prism_core.testing import make_unit
-from prism_core.types import MemoryUnit, Outcome
+from prism_core.types import Link, MemoryUnit, Outcome
 
 
 class Nothing:
@@ -40,6 +40,15 @@ class Nothing:
 
     def spread(self, identifier: str) -> int:
         return int(identifier == "A123")
+
+    def facts_about(self, entity: str, attribute: str) -> list[MemoryUnit]:
+        return []
+
+    def facts_valued(self, entity: str, value: str) -> list[MemoryUnit]:
+        return []
+
+    def superseding(self, unit_id: str) -> list[Link]:
+        return []
 
 
 def test_staged_units_come_before_stored_ones() -> None:

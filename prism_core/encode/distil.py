@@ -1,0 +1,166 @@
+"""What an event says about people and things, as claims: entity, attribute, value.
+
+Only what somebody states about themselves or the world becomes a claim. The assistant's words become commitments at
+most, and what was quoted, asked, guessed or supposed becomes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from prism_core.encode.clauses import clauses
+from prism_core.encode.patterns import CHINESE, ENGLISH, RELATIVE, FactPattern
+from prism_core.types import Claim, Event, FactCategory, Kind, Source
+
+USER = "user"
+"""The entity that stands for a user without a name."""
+WORLD = "world"
+"""The entity of what is so without belonging to anybody."""
+MOST_CLAIMS = 12
+LONGEST_VALUE = 120
+
+_OPENERS = re.compile(
+    r"^(?:(?:oh|well|btw|by the way|actually|also|and|but|so|yes|yeah|yep|no|ok|okay|hi|hello|hey|fyi"
+    r"|just so you know|for the record"
+    r"|you should know(?: that)?|as you know|just|please|sorry|correction|in fact|honestly|personally|sure|thanks"
+    r"|then|plus"
+    r"|from now on|as of \w+|these days|nowadays|today|right)\b[,:]?\s*)+",
+    re.IGNORECASE,
+)
+_ASKED = re.compile(
+    r"^(?:please )?(?:remember(?: that|:)|remember(?= (?:my|i|our|the|we)\b)|note that|note:|keep in mind"
+    r"|don't forget|do not forget|make a note"
+    r"|bear in mind)(?: that)?[:,]? (?P<what>.+)$"
+    r"|^(?:请)?(?:记住|记得|别忘了|注意)[，,:：]?(?P<zh>.+)$",
+    re.IGNORECASE,
+)
+_ADVICE = re.compile(r"(?:to|they|you|your|it|how|when|what|sometimes|he|she|we|there)\b", re.IGNORECASE)
+_CORRECTION = re.compile(
+    r"\b(?:now|actually|no longer|anymore|any more|instead|correction|from now on|as of|changed|switched"
+    r"|rather than)\b"
+    r"|现在|其实|不再|更正|改成|改为|改到|换成|从现在起|已经",
+    re.IGNORECASE,
+)
+_OF_RELATIVE = re.compile(
+    rf"^my (?P<who>{RELATIVE})(?:(?P<is>'s| is)(?= (?:[a-z]|\d))| (?P<verb>lives|works|loves|likes|hates|prefers"
+    rf"|enjoys|moved|can't|doesn't"
+    r"|does not|dislikes|joined|turned))(?P<rest> .+)$",
+    re.IGNORECASE,
+)
+_VERBS = {
+    "doesn't": "don't",
+    "does not": "do not",
+    "can't": "can't",
+    "moved": "moved",
+    "joined": "joined",
+    "turned": "turned",
+}
+_JOINED = re.compile(r",\s*(?:and\s+)?|\s+and\s+|\s*[、和及与]\s*")
+_TRAILING = re.compile(
+    r"(?:\s+(?:too|as well|thanks|thank you|please|though|by the way|btw|right now|now))+$", re.IGNORECASE
+)
+_LEADING = re.compile(r"^(?:the|a|an|some|my|our)\s+", re.IGNORECASE)
+_POSSESSED = re.compile(r"^(?P<e>\S.{1,40}?)'s (?P<a>\S.{1,40})$|^(?P<a2>\S.{1,30}?) of (?:the )?(?P<e2>\S.{1,40})$")
+
+
+@dataclass(frozen=True, slots=True)
+class RuleDistiller:
+    """Distils by forms of clauses. Implements `protocols.Distiller`.
+
+    Attributes:
+        most: claims of one event at most.
+    """
+
+    most: int = MOST_CLAIMS
+
+    def distil(self, event: Event) -> Sequence[Claim]:
+        """What an event claims; nothing for steps, documents and tools."""
+        if event.kind is not Kind.MESSAGE or event.source not in (Source.USER, Source.ASSISTANT):
+            return ()
+        claims: dict[tuple[str, str, str], Claim] = {}
+        for clause in clauses(event.observation):
+            for claim in _claims_of(clause, _speaker(event)):
+                if event.source is Source.USER or claim.category == FactCategory.COMMITMENT:
+                    claims.setdefault((claim.entity, claim.attribute.casefold(), claim.value.casefold()), claim)
+        return list(claims.values())[: self.most]
+
+
+def _speaker(event: Event) -> str:
+    return event.speaker or (USER if event.source is Source.USER else event.source.value)
+
+
+def _claims_of(clause: str, speaker: str) -> Iterator[Claim]:
+    correction = _CORRECTION.search(clause) is not None
+    said = _OPENERS.sub("", clause).strip()
+    asked = _ASKED.match(said)
+    if asked is not None:
+        said = _OPENERS.sub("", (asked["what"] or asked["zh"]).strip())
+    entity = speaker
+    relative = _OF_RELATIVE.match(said)
+    if relative is not None:
+        claims = list(_matched(_in_first_person(relative), f"{speaker}'s {relative['who'].lower()}", correction))
+        if claims:
+            yield from claims
+            return
+    claims = list(_matched(said, entity, correction))
+    if not claims and asked is not None and len(said) <= LONGEST_VALUE and not _ADVICE.match(said):
+        claims = [Claim(entity, f"noted: {said}", "yes", correction=correction)]
+    yield from claims
+
+
+def _in_first_person(relative: re.Match[str]) -> str:
+    verb = relative["verb"]
+    if verb is None:
+        return f"I am{relative['rest']}"
+    plain = _VERBS.get(verb.lower(), verb.lower().removesuffix("s"))
+    return f"I {plain}{relative['rest']}"
+
+
+def _matched(clause: str, entity: str, correction: bool) -> Iterator[Claim]:
+    for pattern in ENGLISH if clause.isascii() or not re.search("[\u4e00-\u9fff]", clause) else CHINESE:
+        match = pattern.form.fullmatch(clause)
+        if match is not None:
+            yield from _built(pattern, match, entity, correction)
+            return
+
+
+def _built(pattern: FactPattern, match: re.Match[str], entity: str, correction: bool) -> Iterator[Claim]:
+    groups = {name: _trimmed(text or "") for name, text in match.groupdict().items()}
+    objects = _JOINED.split(groups[pattern.listed]) if pattern.listed else [""]
+    for each in objects:
+        named = groups | ({pattern.listed: _plain(each)} if pattern.listed else {})
+        if "o" in named and not pattern.listed:
+            named["o"] = _plain(named["o"])
+        if "other" in named:
+            pair = sorted((named["v"].casefold(), named["other"].casefold()))
+            attribute = " or ".join(pair)
+        else:
+            attribute = " ".join(pattern.attribute.format(**named).split())
+        value = pattern.value.format(**named)
+        if not attribute and not named.get("was"):
+            continue
+        if len(attribute) > LONGEST_VALUE or len(value) > LONGEST_VALUE:
+            continue
+        whose, what = _owner(attribute, entity, pattern, match)
+        changed = correction or pattern.correction or bool(named.get("changed"))
+        yield Claim(whose, what, value, pattern.category.value, changed, pattern.ends, named.get("was", ""))
+
+
+def _owner(attribute: str, entity: str, pattern: FactPattern, match: re.Match[str]) -> tuple[str, str]:
+    """Whose attribute it is: the speaker's, or that of what the clause names."""
+    if pattern.category is not FactCategory.WORLD_STATE or not attribute:
+        return entity, attribute
+    named = _POSSESSED.match(attribute)
+    if named is not None:
+        return named["e"] or named["e2"], named["a"] or named["a2"]
+    return (entity if match[0].lower().startswith(("my ", "our ")) else WORLD), attribute
+
+
+def _trimmed(text: str) -> str:
+    return _TRAILING.sub("", text.strip(" \t.,;:!\"'“”")).strip()
+
+
+def _plain(text: str) -> str:
+    return _LEADING.sub("", _trimmed(text))
