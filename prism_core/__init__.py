@@ -4,10 +4,26 @@ from prism_core.background import BackgroundWriter
 from prism_core.changes import FloatArray
 from prism_core.context import ContextBuilder, Packed, without_recalled
 from prism_core.embed import CachedEmbedder, MiniLMEmbedder, MultilingualEmbedder
+from prism_core.encode.conflict import ConflictRules
+from prism_core.encode.distil import RuleDistiller
+from prism_core.encode.options import EncodingOptions
+from prism_core.encode.route import MemoryRouter
 from prism_core.errors import PrismError
 from prism_core.ingest import message_events
-from prism_core.memory import Passage, PrismMemory, Ranked, Reranker
-from prism_core.protocols import Clock, Embedder, IdFactory, Ledger, TokenCounter, VectorIndex
+from prism_core.llm import FileReplyCache, LLMBudget, LLMMeter, MemoryReplyCache, ReplyCache, StructuredLLM
+from prism_core.memory import Belief, Confirmation, Onboarding, Passage, PrismMemory, Ranked, Reranker
+from prism_core.prompts import Prompts
+from prism_core.protocols import (
+    LLM,
+    Clock,
+    Completion,
+    Distiller,
+    Embedder,
+    IdFactory,
+    Ledger,
+    TokenCounter,
+    VectorIndex,
+)
 from prism_core.results import (
     Candidate,
     Chain,
@@ -30,10 +46,12 @@ from prism_core.retrieve.recall import Recall
 from prism_core.text import O200kCounter
 from prism_core.types import (
     Attachment,
+    Claim,
     Event,
     Except,
     Facet,
     Fact,
+    FactCategory,
     IntentQuery,
     Kind,
     Layer,
@@ -43,6 +61,7 @@ from prism_core.types import (
     Relation,
     Scope,
     Source,
+    Statement,
     Status,
     scope_of,
 )
@@ -51,22 +70,32 @@ from prism_core.vectors import normalised
 __version__ = "0.1.0"
 
 __all__ = [
+    "LLM",
     "Attachment",
     "BackgroundWriter",
+    "Belief",
     "CachedEmbedder",
     "Candidate",
     "Chain",
     "ChainStep",
+    "Claim",
     "Clock",
+    "Completion",
     "Confidence",
+    "Confirmation",
+    "ConflictRules",
     "Context",
     "ContextBuilder",
+    "Distiller",
     "Embedder",
+    "EncodingOptions",
     "Erasure",
     "Event",
     "Except",
     "Facet",
     "Fact",
+    "FactCategory",
+    "FileReplyCache",
     "Finding",
     "FloatArray",
     "Floor",
@@ -75,33 +104,43 @@ __all__ = [
     "IdFactory",
     "IntentQuery",
     "Kind",
+    "LLMBudget",
+    "LLMMeter",
     "Layer",
     "Ledger",
     "Link",
     "LogEntry",
+    "MemoryReplyCache",
+    "MemoryRouter",
     "MemoryUnit",
     "MiniLMEmbedder",
     "MultilingualEmbedder",
     "O200kCounter",
     "Objective",
+    "Onboarding",
     "Outcome",
     "Packed",
     "Passage",
     "Precedents",
     "PrismError",
     "PrismMemory",
+    "Prompts",
     "Ranked",
     "RankingOptions",
     "Recall",
     "Receipt",
     "ReceiptStatus",
     "Relation",
+    "ReplyCache",
     "Reranker",
     "Retrieval",
+    "RuleDistiller",
     "Scope",
     "ScopeStats",
     "Source",
+    "Statement",
     "Status",
+    "StructuredLLM",
     "TokenCounter",
     "VectorIndex",
     "message_events",

@@ -146,6 +146,24 @@ class PutVector:
 
 
 @dataclass(frozen=True, slots=True)
+class MarkUnread:
+    """Whether a unit waits to be read by a language model.
+
+    Attributes:
+        unit_id: which unit.
+        unread: whether it waits from now on.
+    """
+
+    unit_id: str
+    unread: bool = True
+
+    @property
+    def subject(self) -> str:
+        """Id of the unit the log files this change under."""
+        return self.unit_id
+
+
+@dataclass(frozen=True, slots=True)
 class AddKey:
     """A further idempotency key of a unit: that of an event which was joined to it."""
 
@@ -158,4 +176,4 @@ class AddKey:
         return self.unit_id
 
 
-Change = AddUnit | UpdateUnit | ReplaceUnit | AddLink | RemoveLink | PutVector | AddKey
+Change = AddUnit | UpdateUnit | ReplaceUnit | AddLink | RemoveLink | PutVector | MarkUnread | AddKey

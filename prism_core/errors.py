@@ -212,6 +212,31 @@ class EmbeddingError(PrismError, RuntimeError):
         self.cause = cause
 
 
+class PromptError(PrismError, ValueError):
+    """A prompt is unknown, or cannot be filled."""
+
+    def __init__(self, prompt: str, problem: str) -> None:
+        super().__init__(f"prompt {prompt!r} {problem}; the bundled ones are described in docs/llm.md")
+        self.prompt = prompt
+
+
+class LLMError(PrismError, RuntimeError):
+    """A language model failed to answer. What it was asked for is done by rules instead."""
+
+    def __init__(self, llm: str, cause: str) -> None:
+        super().__init__(f"model {llm!r} failed: {cause}; rules do its work meanwhile")
+        self.llm = llm
+        self.cause = cause
+
+
+class LLMReplyError(LLMError):
+    """A language model's answer could not be used, even after it was asked to mend it."""
+
+
+class LLMBudgetError(LLMError):
+    """A hard budget of calls or tokens is used up; nothing was called."""
+
+
 class ModelFileError(PrismError, OSError):
     """The bundled model's files are missing or not the ones this version was built with."""
 

@@ -331,8 +331,8 @@ class LogEntry:
     Attributes:
         seq: its number in the scope.
         recorded_at: when it was committed; aware UTC.
-        kind: `unit`, `update`, `replace`, `link`, `key` or `vector`; `erase` says that units were erased,
-            and `erased` stands where an entry about one of them was.
+        kind: `unit`, `update`, `replace`, `link`, `unlink`, `key`, `vector` or `reading`; `erase` says that units were
+            erased, and `erased` stands where an entry about one of them was.
         subject: id of the unit it concerns; empty for the last two.
         before: the old values, for an update.
         after: the new values (update), the link (link), or what the unit started as (unit, replace).
@@ -386,6 +386,7 @@ class ScopeStats:
         kinds: stored units, by kind.
         pending: units waiting to be embedded.
         inbox: events accepted and not yet processed.
+        unread: units waiting to be read by a language model.
         tokens: tokens of all texts.
         position: how far its log has got.
     """
@@ -398,6 +399,7 @@ class ScopeStats:
     inbox: int
     tokens: int
     position: Position
+    unread: int = 0
 
 
 @dataclass(frozen=True, slots=True)

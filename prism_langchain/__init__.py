@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from prism_langchain.index import LangChainVectorIndex, UnitVectors
     from prism_langchain.injection import with_memory
     from prism_langchain.labels import from_label, to_label
+    from prism_langchain.llm import LangChainLLM
     from prism_langchain.middleware import PrismMemoryMiddleware
     from prism_langchain.nodes import prism_recall_node, prism_remember_node
     from prism_langchain.places import scope_from_config, scope_from_context
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LangChainEmbedder",
+    "LangChainLLM",
     "LangChainVectorIndex",
     "MemoryProblem",
     "PrismChatMessageHistory",
@@ -55,6 +57,7 @@ __all__ = [
 
 _HOMES = {
     "LangChainEmbedder": "prism_langchain.embedder",
+    "LangChainLLM": "prism_langchain.llm",
     "LangChainVectorIndex": "prism_langchain.index",
     "MemoryProblem": "prism_langchain.problems",
     "PrismChatMessageHistory": "prism_langchain.history",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from prism_llamaindex.embedder import LlamaIndexEmbedder
     from prism_llamaindex.graph import GraphCounts, export_graph, import_graph
     from prism_llamaindex.ingestion import PrismIngestion, forget_nodes, remember_nodes
+    from prism_llamaindex.llm import LlamaIndexLLM
     from prism_llamaindex.memory_block import PrismMemoryBlock
     from prism_llamaindex.postprocessor import ParetoPostprocessor
     from prism_llamaindex.retriever import PrismRetriever
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "GraphCounts",
     "LlamaIndexEmbedder",
+    "LlamaIndexLLM",
     "LlamaIndexVectorIndex",
     "ParetoPostprocessor",
     "PrismChatMemory",
@@ -45,6 +47,7 @@ __all__ = [
 _HOMES = {
     "GraphCounts": "prism_llamaindex.graph",
     "LlamaIndexEmbedder": "prism_llamaindex.embedder",
+    "LlamaIndexLLM": "prism_llamaindex.llm",
     "LlamaIndexVectorIndex": "prism_llamaindex.vector_index",
     "ParetoPostprocessor": "prism_llamaindex.postprocessor",
     "PrismChatMemory": "prism_llamaindex.chat_memory",

@@ -107,7 +107,11 @@ def _in_order(facts: Sequence[MemoryUnit], as_of: datetime | None) -> list[tuple
         if as_of is None or statement.recorded_at <= as_of
     ]
     # At equal times the words decide, not the order of arrival.
-    return sorted(said, key=lambda pair: (pair[1].event_time, pair[1].ends, normalize(_fact(pair[0]).value)))
+    return sorted(said, key=lambda pair: _place(pair[1], normalize(_fact(pair[0]).value)))
+
+
+def _place(statement: Statement, value: str) -> tuple[datetime, bool, str, str, bool]:
+    return statement.event_time, statement.ends, value, statement.source.value, statement.correction
 
 
 def statements_of(unit: MemoryUnit) -> Sequence[Statement]:

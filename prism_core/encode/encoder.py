@@ -9,7 +9,17 @@ from typing import cast
 
 from pydantic import JsonValue, TypeAdapter
 
-from prism_core.changes import AddKey, AddLink, AddUnit, Change, FloatArray, PutVector, ReplaceUnit, UpdateUnit
+from prism_core.changes import (
+    AddKey,
+    AddLink,
+    AddUnit,
+    Change,
+    FloatArray,
+    MarkUnread,
+    PutVector,
+    ReplaceUnit,
+    UpdateUnit,
+)
 from prism_core.encode.conflict import ConflictRules
 from prism_core.encode.dedup import idempotency_key, known_as
 from prism_core.encode.extract import MAX_ENTITIES, action_name, entities
@@ -82,6 +92,8 @@ class Encoder:
         router: says how important an event is, and which layer it belongs to.
         conflicts: when a new value takes the place of the one that holds.
         distiller: finds what events state; None to keep no facts but those that are stored as such.
+        read_when: whether a language model is to read a unit, given how many claims rules find in it; None where there
+            is no model. What such a unit states is left to the model.
         readable: takes out of a text what is not new, such as recalled memories that it repeats.
     """
 
@@ -92,6 +104,7 @@ class Encoder:
     router: MemoryRouter = field(default_factory=MemoryRouter)
     conflicts: ConflictRules = field(default_factory=ConflictRules)
     distiller: Distiller | None = None
+    read_when: Callable[[MemoryUnit, int], bool] | None = None
     readable: Callable[[str], str] = str
 
     @property
@@ -164,13 +177,16 @@ class Encoder:
 
     def _add(self, event: Event, context: WriteContext, receipt_id: str, key: str | None) -> Encoded:
         parent = _parent_id(event, context.view)
-        claims = self._claims(event)
+        claims = self.claims(event)
         unit = self._unit(event, context, key, claims)
         tokens = self.counter.count(unit.text)
         changes: list[Change] = [AddUnit(unit, tokens), PutVector(unit.id, self.embedder_id, None)]
         changes += [AddLink(link) for link in links_to(unit, parent, context.view)]
         missing = f"its parent {event.parent!r} is unknown" if event.parent and parent is None else ""
-        settled = self._settle(unit, claims, context)
+        if self.read_when is not None and self.read_when(unit, len(claims)):
+            changes.append(MarkUnread(unit.id))
+            claims = ()
+        settled = self.settle(unit, claims, context.view)
         changes += settled.changes
         status = ReceiptStatus.DROPPED if unit.layer is Layer.WORKING else ReceiptStatus.STORED
         reason = (
@@ -182,7 +198,8 @@ class Encoder:
         receipt = Receipt(receipt_id, status, unit.id, reason, superseded, facts)
         return Encoded(receipt, tuple(changes), unit, tokens, key, settled.units)
 
-    def _claims(self, event: Event) -> Sequence[Claim]:
+    def claims(self, event: Event) -> Sequence[Claim]:
+        """What an event states, by rules."""
         if self.distiller is None:
             return ()
         new = self.readable(event.observation)
@@ -190,9 +207,10 @@ class Encoder:
             event if new == event.observation else event.model_copy(update={"observation": new})
         )
 
-    def _settle(self, unit: MemoryUnit, claims: Sequence[Claim], context: WriteContext) -> Settled:
+    def settle(self, unit: MemoryUnit, claims: Sequence[Claim], view: WriteView) -> Settled:
+        """What the claims of a unit change."""
         told = Told(unit.id, unit.event_time, unit.recorded_at, unit.source)
-        return self.settler.settle(claims, told, unit, context.view)
+        return self.settler.settle(claims, told, unit, view)
 
     def _add_fact(self, event: Event, fact: Fact, context: WriteContext, receipt_id: str, key: str | None) -> Encoded:
         """Store a fact as such, or note that a stored one was said again."""

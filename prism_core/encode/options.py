@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from prism_core.encode.conflict import ConflictRules
 from prism_core.encode.distil import RuleDistiller
 from prism_core.encode.route import MemoryRouter
+from prism_core.llm import StructuredLLM
 from prism_core.protocols import Distiller
 
 
@@ -18,8 +20,14 @@ class EncodingOptions:
         distiller: finds what a message states about people and things; None to keep no facts but those stored as such.
         router: scores importance and chooses the layer.
         conflicts: when a new value takes the place of the one that holds.
+        llm: reads what is written, one call per event at most; None to work by rules alone. Rules store the event
+            first, so nothing is lost or held up by a model that is slow or down.
+        read: "always" has the model read every event that is worth keeping; "unsure" only those that rules may have
+            misjudged: without a label, or important and yet without a fact.
     """
 
     distiller: Distiller | None = field(default_factory=RuleDistiller)
     router: MemoryRouter = field(default_factory=MemoryRouter)
     conflicts: ConflictRules = field(default_factory=ConflictRules)
+    llm: StructuredLLM | None = None
+    read: Literal["always", "unsure"] = "always"

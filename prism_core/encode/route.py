@@ -83,6 +83,10 @@ class MemoryRouter:
             score = round(event.importance * (HIGHEST - LOWEST)) + LOWEST
         else:
             score = self.score(event, labels, claims)
+        return self.routed(event, score)
+
+    def routed(self, event: Event, score: int) -> Routed:
+        """Where an event of a score goes, whoever gave the score."""
         return Routed(score, self._layer(event, score))
 
     def score(self, event: Event, labels: Sequence[str], claims: Sequence[Claim] = ()) -> int:

@@ -43,3 +43,7 @@ class IntentTaxonomy:
         """The bundled taxonomy: agent work and personal facts, with English and Chinese cues."""
         rows = json.loads(files("prism_core.encode").joinpath("intents.json").read_text(encoding="utf-8"))
         return cls([IntentLabel(row["name"], row["description"], tuple(row["cues"])) for row in rows])
+
+    def listing(self) -> str:
+        """The labels as a list for a prompt, one `name: description` a line."""
+        return "\n".join(f"- {label.name}: {label.description}" for label in self.labels)

@@ -8,14 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from prism_core.embed import CachedEmbedder
+from prism_core.encode.conflict import statements_of
+from prism_core.encode.encoder import Encoded
 from prism_core.errors import QueryError, StaleReadError, WriteConflictError
 from prism_core.memory.arguments import checked_name, checked_unit_id
-from prism_core.memory.recorder import MAX_ATTEMPTS, Recorder, back_off
-from prism_core.protocols import Clock, Embedder, Ledger
-from prism_core.results import Erasure, Position
+from prism_core.memory.assembly import Assembly
+from prism_core.memory.recorder import MAX_ATTEMPTS, back_off
+from prism_core.results import Erasure, Position, Receipt, ReceiptStatus
+from prism_core.storage.staged import StagedView
 from prism_core.storage.state import ScopeState
-from prism_core.storage.states import ScopeStates
-from prism_core.types import Event, Scope
+from prism_core.types import Event, MemoryUnit, Relation, Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,24 +73,21 @@ class Chosen:
 
 
 class Eraser:
-    """Erases parts of scopes, or the whole of them.
+    """Erases parts of scopes, or the whole of them, and what was derived from them.
 
     Args:
-        ledger: the truth.
-        states: what is derived from it.
-        recorder: whose lock keeps writes of this process out meanwhile.
-        embedder: whose cache may hold texts.
-        clock: answers the present instant.
+        parts: of the memory: its recorder's lock keeps writes of this process out meanwhile, and its caches may hold
+            texts.
     """
 
-    def __init__(
-        self, ledger: Ledger, states: ScopeStates, recorder: Recorder, embedder: Embedder | None, clock: Clock
-    ) -> None:
-        self._ledger = ledger
-        self._states = states
-        self._recorder = recorder
-        self._embedder = embedder
-        self._clock = clock
+    def __init__(self, parts: Assembly) -> None:
+        self._ledger = parts.ledger
+        self._states = parts.states
+        self._recorder = parts.recorder
+        self._encoder = parts.encoder
+        self._embedder = parts.embedder
+        self._enricher = parts.enricher
+        self._clock = parts.clock
 
     def erase(self, scope: Scope, chosen: Chosen) -> Erasure:
         """Erase what was chosen, in one transaction.
@@ -113,6 +112,7 @@ class Eraser:
         for attempt in range(MAX_ATTEMPTS):
             if self._ledger.waiting(scope):
                 self._recorder.drain(scope)
+            self._withdraw(scope, chosen)
             ids, based_on = self._choose(scope, chosen)
             # What another process has leased is not drained here; it is refused there once it is gone from the inbox.
             events = [item.receipt_id for item in self._ledger.unprocessed(scope) if chosen.covers(item.event)]
@@ -129,10 +129,34 @@ class Eraser:
         raise WriteConflictError(MAX_ATTEMPTS)
 
     def _choose(self, scope: Scope, chosen: Chosen) -> tuple[Sequence[str], Position]:
+        """Ids of what is to go, facts that nothing else says included."""
         state = self._states.get(scope)
         with state.lock:
             state.catch_up()
-            return chosen.ids(state), state.position
+            ids = chosen.ids(state)
+            known = state.rows([*ids, *_only_said_by(frozenset(ids), state)])
+            unknown = [each for each in ids if state.known(each) is None]
+            return [*(state.ids[row] for row in sorted(known.tolist())), *unknown], state.position
+
+    def _withdraw(self, scope: Scope, chosen: Chosen) -> None:
+        """Take back what the chosen units said of facts that stay, so that what they superseded may hold again."""
+
+        def encode(state: ScopeState) -> list[Encoded]:
+            ids = frozenset(chosen.ids(state))
+            view = StagedView(state)
+            encoded = []
+            for facts in _touched(ids | frozenset(_only_said_by(ids, state)), state):
+                settled = self._encoder.settler.without(facts, ids, view)
+                encoded.append(Encoded(Receipt("", ReceiptStatus.STORED), tuple(settled.changes), facts=settled.units))
+            return encoded
+
+        state = self._states.get(scope)
+        with state.lock:
+            state.catch_up()
+            ids = chosen.ids(state)
+            concerned = all(state.known(each) for each in ids) and bool(_touched(frozenset(ids), state))
+        if concerned:
+            self._recorder.amend(scope, encode)
 
     def _discard(self, scope: Scope) -> None:
         state = self._states.get(scope)
@@ -141,3 +165,33 @@ class Eraser:
         if isinstance(self._embedder, CachedEmbedder):
             # A question may quote what is gone; which does, nobody knows.
             self._embedder.clear()
+        if self._enricher is not None:
+            self._enricher.reader.model.cache.clear()
+
+
+def _stated(ids: frozenset[str], state: ScopeState) -> list[MemoryUnit]:
+    """Facts that one of these units states, or that are among them."""
+    successors = state.graph.graph._succ
+    said = {
+        target
+        for each in ids & successors.keys()
+        for target, links in successors[each].items()
+        if Relation.SUMMARIZES in links
+    }
+    wanted = [each for each in state.facts.matching(None, None) if each in said | ids]
+    return state.units(state.rows(wanted))
+
+
+def _only_said_by(ids: frozenset[str], state: ScopeState) -> list[str]:
+    """Facts outside of these units that nothing else states."""
+    return [
+        fact.id
+        for fact in _stated(ids, state)
+        if fact.id not in ids and all(said.unit_id in ids for said in statements_of(fact))
+    ]
+
+
+def _touched(ids: frozenset[str], state: ScopeState) -> list[list[MemoryUnit]]:
+    """All values of the attributes that facts among these units, or stated by them, are about."""
+    slots = dict.fromkeys(fact.fact.slot for fact in _stated(ids, state) if fact.fact is not None)
+    return [list(state.facts_about(*slot)) for slot in slots]

@@ -8,13 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
-from prism_core.context import ContextBuilder, without_recalled
-from prism_core.encode.conflict import ConflictRules
-from prism_core.encode.encoder import Encoder
-from prism_core.encode.extract import entities
 from prism_core.encode.options import EncodingOptions
-from prism_core.encode.tag import RuleTagger
-from prism_core.encode.taxonomy import IntentTaxonomy
 from prism_core.errors import ClosedError, EmbedderMismatchError, QueryError, StoreNotFoundError
 from prism_core.memory import selection
 from prism_core.memory.arguments import (
@@ -29,23 +23,18 @@ from prism_core.memory.arguments import (
     parsed_events,
     parsed_question,
 )
+from prism_core.memory.assembly import Assembly, Wanted, assemble
 from prism_core.memory.checkup import check
 from prism_core.memory.eraser import Chosen, Eraser
 from prism_core.memory.explaining import ExplainVerbs
 from prism_core.memory.facts import FactVerbs
 from prism_core.memory.linking import LinkVerbs
-from prism_core.memory.parts import IN_MEMORY, GuardedIndex, IndexKind, Store, choose_index, new_id, now_utc
+from prism_core.memory.parts import IN_MEMORY, IndexKind, Store, new_id, now_utc
 from prism_core.memory.reader import Reader
-from prism_core.memory.recorder import Recorder
 from prism_core.memory.settling import META_EMBEDDER, OnEmbedderChange, settle_embedder, start_over, usable
 from prism_core.protocols import Clock, Embedder, IdFactory, TokenCounter, VectorIndex
-from prism_core.query import RulePlanner
 from prism_core.results import Context, Erasure, Finding, Receipt, Retrieval, ScopeStats
 from prism_core.retrieve.options import RankingOptions
-from prism_core.retrieve.retriever import Retriever
-from prism_core.storage.ledger import SqlLedger
-from prism_core.storage.states import ScopeStates
-from prism_core.text import O200kCounter
 from prism_core.types import IntentQuery, MemoryUnit, Scope, scope_of
 
 DEFAULT_K = 10
@@ -62,31 +51,28 @@ class PrismMemory(LinkVerbs, ExplainVerbs, FactVerbs):
         counter: counts tokens.
     """
 
-    def __init__(
-        self,
-        ledger: SqlLedger,
-        states: ScopeStates,
-        recorder: Recorder,
-        retriever: Retriever,
-        builder: ContextBuilder,
-        *,
-        embedder: Embedder | None,
-        index: GuardedIndex | None,
-        new_id: IdFactory,
-        clock: Clock,
-        conflicts: ConflictRules,
-    ) -> None:
-        self.embedder = embedder
-        self.counter = builder.counter
-        self._ledger = ledger
-        self._states = states
-        self._recorder = recorder
-        self._reader = Reader(ledger, states, recorder, retriever, builder, embedder=embedder, index=index)
-        self._eraser = Eraser(ledger, states, recorder, embedder, clock)
-        self._index = index
-        self._new_id = new_id
-        self._clock = clock
-        self._conflicts = conflicts
+    def __init__(self, parts: Assembly) -> None:
+        """Take over parts that belong together; `open` makes them."""
+        self.embedder = parts.embedder
+        self.counter = parts.builder.counter
+        self._ledger = parts.ledger
+        self._states = parts.states
+        self._recorder = parts.recorder
+        self._enricher = parts.enricher
+        self._reader = Reader(
+            parts.ledger,
+            parts.states,
+            parts.recorder,
+            parts.retriever,
+            parts.builder,
+            embedder=parts.embedder,
+            index=parts.index,
+        )
+        self._eraser = Eraser(parts)
+        self._conflicts = parts.encoder.conflicts
+        self._index = parts.index
+        self._new_id = parts.new_id
+        self._clock = parts.clock
         self._closed = False
 
     @classmethod
@@ -128,37 +114,11 @@ class PrismMemory(LinkVerbs, ExplainVerbs, FactVerbs):
         store = Store.at(path)
         if not create and not store.exists():
             raise StoreNotFoundError(store.name)
-        ledger = SqlLedger.open(store.url, create=create)
-        guarded, choice = choose_index(store, index)
         used = usable(embedder)
-        tagger = RuleTagger(IntentTaxonomy.default(), used)
-        builder = ContextBuilder(counter or O200kCounter())
-        states = ScopeStates(ledger, choice, max_bytes=CACHED_BYTES)
-        options = encoding or EncodingOptions()
-        encoder = Encoder(
-            tagger,
-            builder.counter,
-            new_id,
-            used.id if used else "",
-            router=options.router,
-            conflicts=options.conflicts,
-            distiller=options.distiller,
-            readable=without_recalled,
-        )
-        memory = cls(
-            ledger,
-            states,
-            Recorder(ledger, states, encoder, used, clock),
-            Retriever(RulePlanner(tagger, entities), tagger, ranking or RankingOptions()),
-            builder,
-            embedder=used,
-            index=guarded,
-            new_id=new_id,
-            clock=clock,
-            conflicts=options.conflicts,
-        )
+        wanted = Wanted(used, index, counter, clock, new_id, ranking, encoding)
+        memory = cls(assemble(store, wanted, create=create))
         try:
-            settle_embedder(ledger, states, memory._recorder, used, on_embedder_change)
+            settle_embedder(memory._ledger, memory._states, memory._recorder, used, on_embedder_change)
         except (QueryError, EmbedderMismatchError):
             memory.close()
             raise
@@ -194,7 +154,8 @@ class PrismMemory(LinkVerbs, ExplainVerbs, FactVerbs):
         checked, parsed = self._enter("write", scope), parsed_events(events)
         if not parsed:
             return []
-        return self._recorder.record(checked, parsed, [self._new_id() for _ in parsed])
+        receipts = self._recorder.record(checked, parsed, [self._new_id() for _ in parsed])
+        return receipts if self._enricher is None else self._enricher.complete(checked, receipts)
 
     def replace(self, unit_id: str, event: EventLike, *, scope: object) -> Receipt:
         """Put other content in the place of a document's or fact's; what it said before is kept nowhere.
@@ -225,10 +186,12 @@ class PrismMemory(LinkVerbs, ExplainVerbs, FactVerbs):
         return self._ledger.accept(checked, parsed, received_at=self._clock())
 
     def drain(self, *, scope: object) -> list[Receipt]:
-        """Process what waits in the scope's inbox, and embed what waits to be embedded."""
+        """Process what waits in the scope's inbox, embed what waits for it, and have a language model read the rest."""
         checked = self._enter("drain", scope)
         receipts = self._recorder.drain(checked)
         self._recorder.embed_pending(checked)
+        if self._enricher is not None:
+            self._enricher.pending(checked)
         return receipts
 
     def receipt(self, receipt_id: str, *, scope: object) -> Receipt:

@@ -173,6 +173,16 @@ class Recorder:
 
         return self._store(_Draft(scope, encode, embed=True))[0]
 
+    def amend(self, scope: Scope, encode: Callable[[ScopeState], list[Encoded]]) -> list[Receipt]:
+        """Commit changes to what is stored already, derived again where another writer was faster.
+
+        Raises:
+            UnknownUnitError: if what they are about is gone; nothing was stored.
+            WriteConflictError: if other processes kept changing the scope; nothing was stored.
+            LedgerError: if the database refused; nothing was stored.
+        """
+        return self._store(_Draft(scope, encode, embed=True))
+
     def _store(self, draft: _Draft) -> list[Receipt]:
         with self.lock(draft.scope):
             for attempt in range(MAX_ATTEMPTS):

@@ -5,7 +5,9 @@
 
 from prism_core.protocols.ledger import Apply, Delta, InboxItem, Ledger
 from prism_core.protocols.parts import (
+    LLM,
     Clock,
+    Completion,
     Distiller,
     Embedder,
     IdFactory,
@@ -18,9 +20,11 @@ from prism_core.protocols.parts import (
 from prism_core.protocols.views import Columns, Planner, ScopeView, WriteView
 
 __all__ = [
+    "LLM",
     "Apply",
     "Clock",
     "Columns",
+    "Completion",
     "Delta",
     "Distiller",
     "Embedder",

@@ -176,6 +176,10 @@ class Ledger(Protocol):
         """Take the oldest inbox items that nobody holds a live lease on."""
         ...
 
+    def unread(self, scope: Scope, limit: int) -> list[str]:
+        """Ids of units that wait to be read by a language model, those that wait longest first, at most `limit`."""
+        ...
+
     def waiting(self, scope: Scope) -> bool:
         """Whether accepted events of the scope wait to be processed, leased or not."""
         ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
@@ -72,6 +73,43 @@ def understands(embedder: Embedder, text: str) -> bool:
     # Not isinstance: before Python 3.12 that reads every property, and a dimension may be asked for over a network.
     asked = getattr(embedder, "understands", None)
     return asked is None or bool(asked(text))
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a language model answered.
+
+    Attributes:
+        text: the answer.
+        prompt_tokens: tokens of the question as the model counted them; None where it does not say.
+        completion_tokens: tokens of the answer; None where it does not say.
+    """
+
+    text: str
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+@runtime_checkable
+class LLM(Protocol):
+    """A language model. Always optional: whatever asks one has a twin that works by rules.
+
+    Attributes:
+        id: names the model; part of the keys under which answers are cached.
+    """
+
+    @property
+    def id(self) -> str:
+        """Names the model."""
+        ...
+
+    def complete(self, prompt: str) -> Completion:
+        """Answer a prompt.
+
+        Raises:
+            LLMError: if there is no answer now: the service is down, refuses, or takes too long.
+        """
+        ...
 
 
 @runtime_checkable

@@ -30,6 +30,7 @@ _OF_UNITS = (
     ),
     delete(schema.vectors).where(schema.vectors.c.scope_id == bindparam("scope"), schema.vectors.c.unit_id.in_(_IDS)),
     delete(schema.keys).where(schema.keys.c.scope_id == bindparam("scope"), schema.keys.c.unit_id.in_(_IDS)),
+    delete(schema.unread).where(schema.unread.c.scope_id == bindparam("scope"), schema.unread.c.unit_id.in_(_IDS)),
     delete(schema.current_facts).where(
         schema.current_facts.c.scope_id == bindparam("scope"), schema.current_facts.c.unit_id.in_(_IDS)
     ),
@@ -63,6 +64,7 @@ _EVERYTHING = tuple(
         schema.links,
         schema.vectors,
         schema.keys,
+        schema.unread,
         schema.current_facts,
         schema.receipts,
         schema.inbox,

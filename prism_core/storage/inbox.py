@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from uuid import uuid4
 
-from sqlalchemy import Connection, bindparam, insert, or_, select, update
+from sqlalchemy import Connection, bindparam, func, insert, or_, select, update
 
 from prism_core.protocols import InboxItem
 from prism_core.results import Receipt, ReceiptStatus
@@ -28,6 +29,23 @@ _LEASE = (
     update(schema.inbox)
     .where(schema.inbox.c.pk == bindparam("item"))
     .values(lease_owner=bindparam("owner"), lease_until=bindparam("until"))
+)
+_UNPROCESSED = (
+    select(schema.inbox.c.receipt_id, schema.inbox.c.event)
+    .join(schema.scopes)
+    .where(schema.scopes.c.key == bindparam("key"))
+    .order_by(schema.inbox.c.pk)
+)
+_IDS = select(func.json_each(bindparam("ids")).table_valued("value").c.value)
+_UNREAD = (
+    select(schema.unread.c.unit_id)
+    .join(schema.scopes)
+    .where(schema.scopes.c.key == bindparam("key"))
+    .order_by(schema.unread.c.seq)
+    .limit(bindparam("limit"))
+)
+UNREAD_COUNT = (
+    select(func.count()).select_from(schema.unread.join(schema.scopes)).where(schema.scopes.c.key == bindparam("key"))
 )
 _RECEIPT = (
     select(
@@ -91,3 +109,16 @@ def find_receipt(connection: Connection, key: str, receipt_id: str) -> Receipt |
     if connection.execute(_WAITING, parameters).first() is not None:
         return Receipt(id=receipt_id, status=ReceiptStatus.ACCEPTED)
     return None
+
+
+def unread(connection: Connection, key: str, limit: int) -> list[str]:
+    """Ids of a scope's units that wait to be read by a language model, those that wait longest first."""
+    return list(connection.scalars(_UNREAD, {"key": key, "limit": limit}))
+
+
+def unprocessed(connection: Connection, key: str, receipt_ids: Sequence[str] | None) -> list[InboxItem]:
+    """What waits in a scope's inbox, leased or not, oldest first: all of it, or what has one of these receipts."""
+    parameters = {"key": key, "ids": json.dumps(list(receipt_ids or ()))}
+    wanted = _UNPROCESSED if receipt_ids is None else _UNPROCESSED.where(schema.inbox.c.receipt_id.in_(_IDS))
+    rows = connection.execute(wanted, parameters).all()
+    return [InboxItem(receipt_id, Event.model_validate_json(event)) for receipt_id, event in rows]

@@ -134,11 +134,6 @@ _OUTDATED = (
 _FORGET_OUTDATED = delete(schema.index_positions).where(
     schema.index_positions.c.scope_id == _SCOPE, schema.index_positions.c.epoch < bindparam("epoch")
 )
-_IN_INBOX = (
-    select(schema.inbox.c.receipt_id, schema.inbox.c.event)
-    .where(schema.inbox.c.scope_id == _SCOPE)
-    .order_by(schema.inbox.c.pk)
-)
 
 
 class SqlLedger:
@@ -367,17 +362,19 @@ class SqlLedger:
                 return []
             return inbox.lease(connection, found[0], owner=owner, now=now, seconds=seconds, limit=max(limit, 0))
 
+    def unread(self, scope: Scope, limit: int) -> list[str]:
+        """Ids of units that wait to be read by a language model, those that wait longest first."""
+        with self._database.reading("read what waits") as connection:
+            return inbox.unread(connection, scope_key(scope), limit)
+
     def waiting(self, scope: Scope) -> bool:
         """Whether accepted events of the scope wait to be processed, leased or not."""
         return self._database.fetch("look into the inbox", _HAS_INBOX, {"key": scope_key(scope)})[0][0] is not None
 
     def unprocessed(self, scope: Scope, receipt_ids: Sequence[str] | None = None) -> list[InboxItem]:
         """What waits in the inbox, leased or not, oldest first: all of it, or what has one of these receipts."""
-        parameters = {"key": scope_key(scope), "ids": json.dumps(list(receipt_ids or ()))}
-        statement = _IN_INBOX if receipt_ids is None else _IN_INBOX.where(schema.inbox.c.receipt_id.in_(_IDS))
         with self._database.reading("look into the inbox") as connection:
-            rows = connection.execute(statement, parameters).all()
-        return [InboxItem(receipt_id, Event.model_validate_json(event)) for receipt_id, event in rows]
+            return inbox.unprocessed(connection, scope_key(scope), receipt_ids)
 
     def receipt(self, scope: Scope, receipt_id: str) -> Receipt:
         """A receipt that was given out.
@@ -410,6 +407,7 @@ class SqlLedger:
                 kinds={kind: count for kind, count, _ in kinds},
                 pending=connection.scalar(_PENDING, parameters) or 0,
                 inbox=connection.scalar(_INBOX, parameters) or 0,
+                unread=connection.scalar(inbox.UNREAD_COUNT, parameters) or 0,
                 tokens=sum(tokens for _, _, tokens in kinds),
                 position=_head(connection, scope),
             )

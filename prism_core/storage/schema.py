@@ -74,6 +74,17 @@ current_facts = Table(
     sqlite_with_rowid=False,
 )
 
+unread = Table(
+    "unread",
+    metadata,
+    # Units that wait to be read by a language model.
+    Column("scope_id", ForeignKey("scopes.id"), primary_key=True),
+    Column("unit_id", Text, primary_key=True),
+    Column("seq", Integer, nullable=False),
+    ForeignKeyConstraint(["scope_id", "unit_id"], ["units.scope_id", "units.unit_id"]),
+    sqlite_with_rowid=False,
+)
+
 keys = Table(
     "keys",
     metadata,

@@ -11,7 +11,17 @@ from sqlalchemy import Connection, Table, bindparam, delete, insert, literal_col
 from sqlalchemy.dialects.sqlite import insert as upsert
 from sqlalchemy.exc import IntegrityError
 
-from prism_core.changes import AddKey, AddLink, AddUnit, Change, PutVector, RemoveLink, ReplaceUnit, UpdateUnit
+from prism_core.changes import (
+    AddKey,
+    AddLink,
+    AddUnit,
+    Change,
+    MarkUnread,
+    PutVector,
+    RemoveLink,
+    ReplaceUnit,
+    UpdateUnit,
+)
 from prism_core.errors import LedgerError, ScopeError, StaleReadError, UnknownUnitError
 from prism_core.results import Position, Receipt
 from prism_core.storage import codec, schema
@@ -60,6 +70,12 @@ _PUT_LINK = _replacing(
 _GIVE_UP_FACT = Prepared(
     delete(schema.current_facts).where(
         schema.current_facts.c.scope_id == bindparam("scope"), schema.current_facts.c.unit_id == bindparam("unit")
+    )
+)
+_MARK_UNREAD = _replacing(schema.unread, ("scope_id", "unit_id"), ("seq",))
+_MARK_READ = Prepared(
+    delete(schema.unread).where(
+        schema.unread.c.scope_id == bindparam("scope"), schema.unread.c.unit_id == bindparam("unit")
     )
 )
 _CLAIM_FACT = Prepared(insert(schema.current_facts))
@@ -146,6 +162,7 @@ class _Rows:
         self._updated: dict[str, Values] = {}
         self._keys: list[Values] = []
         self._facts: dict[str, MemoryUnit] = {}
+        self._marks: dict[str, tuple[int, bool]] = {}
         self._links: dict[tuple[str, str, str], Values] = {}
         self._vectors: dict[str, Values] = {}
         self._log: list[Values] = []
@@ -165,6 +182,8 @@ class _Rows:
                 self._take_link(seq, "unlink", change.link, change.reason)
             case PutVector():
                 self._take_vector(seq, change)
+            case MarkUnread():
+                self._take_mark(seq, change)
             case AddKey():
                 self._take_key(seq, change)
 
@@ -177,6 +196,14 @@ class _Rows:
         _PUT_VECTOR.run_all(self._connection, list(self._vectors.values()))
         _ADD_LOG.run_all(self._connection, self._log)
         self._settle_facts()
+        unread = [
+            {"scope_id": self._scope_id, "unit_id": unit_id, "seq": seq}
+            for unit_id, (seq, waits) in self._marks.items()
+            if waits
+        ]
+        read = [{"scope": self._scope_id, "unit": unit_id} for unit_id, (_, waits) in self._marks.items() if not waits]
+        _MARK_UNREAD.run_all(self._connection, unread)
+        _MARK_READ.run_all(self._connection, read)
 
     def _settle_facts(self) -> None:
         """Note which values are current; another one of the same attribute that is not given up is a conflict."""
@@ -281,6 +308,11 @@ class _Rows:
         }
         after: dict[str, JsonValue] = {"embedder": change.embedder_id, "pending": change.vector is None}
         self._record(seq, "vector", change.unit_id, after=after)
+
+    def _take_mark(self, seq: int, change: MarkUnread) -> None:
+        self._references[change.unit_id] = None
+        self._marks[change.unit_id] = (seq, change.unread)
+        self._record(seq, "reading", change.unit_id, after={"waits": change.unread})
 
     def _take_key(self, seq: int, change: AddKey) -> None:
         self._references[change.unit_id] = None

@@ -18,7 +18,15 @@ except ImportError as error:
 from prism_core.testing.embedder import EmbedderContract
 from prism_core.testing.exact import ExactIndex
 from prism_core.testing.ledger import LedgerContract
-from prism_core.testing.scripted import CountingIds, HashedEmbedder, ScriptedClock, make_unit, unit_vectors
+from prism_core.testing.scripted import (
+    CountingIds,
+    HashedEmbedder,
+    ScriptedClock,
+    ScriptedLLM,
+    make_unit,
+    run_threads,
+    unit_vectors,
+)
 from prism_core.testing.vectors import VectorIndexContract
 
 __all__ = [
@@ -28,7 +36,9 @@ __all__ = [
     "HashedEmbedder",
     "LedgerContract",
     "ScriptedClock",
+    "ScriptedLLM",
     "VectorIndexContract",
     "make_unit",
+    "run_threads",
     "unit_vectors",
 ]

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from prism_core.changes import AddUnit, Change, FloatArray
-from prism_core.errors import EmbeddingError, PrismError
-from prism_core.protocols import Ledger
+from prism_core.errors import EmbeddingError, LLMError, PrismError
+from prism_core.protocols import Completion, Ledger
 from prism_core.results import Position, Receipt
 from prism_core.types import MemoryUnit, Scope
 
@@ -155,3 +155,39 @@ class HashedEmbedder:
             EmbeddingError: while it is down.
         """
         return np.asarray(self.embed_documents([text])[0])
+
+
+class ScriptedLLM:
+    """A language model whose answers are written beforehand.
+
+    Attributes:
+        id: its name.
+        prompts: what it was asked, in order.
+    """
+
+    def __init__(self, *replies: str | PrismError | Callable[[str], str], name: str = "scripted") -> None:
+        """Take the script.
+
+        Args:
+            replies: answers in order; an error is raised, a function answers this prompt and all after it.
+            name: the model's name.
+        """
+        self.id = name
+        self.prompts: list[str] = []
+        self._replies = list(replies)
+        self._lock = threading.Lock()
+
+    def complete(self, prompt: str) -> Completion:
+        """The next answer.
+
+        Raises:
+            LLMError: if the script is at its end.
+        """
+        with self._lock:
+            self.prompts.append(prompt)
+            if not self._replies:
+                raise LLMError(self.id, "the script is at its end")
+            reply = self._replies[0] if callable(self._replies[0]) else self._replies.pop(0)
+        if isinstance(reply, PrismError):
+            raise reply
+        return Completion(reply(prompt) if callable(reply) else reply)

@@ -1,0 +1,199 @@
+"""Reading an event with a language model: labels, entities, importance, facts and relations in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, Field
+
+from prism_core.encode.taxonomy import IntentTaxonomy
+from prism_core.llm import StructuredLLM
+from prism_core.text import analyze, normalize
+from prism_core.types import Claim, FactCategory, Link, MemoryUnit, Relation, Source
+
+MOST_EARLIER = 5
+"""Earlier units that an event is compared with, in the same call."""
+SHOWN = 400
+"""Characters shown of each of them."""
+LONGEST_EVENT = 8_000
+_RELATIONS: Mapping[str, Relation] = {
+    "premise": Relation.REQUIRES,
+    "cause": Relation.CAUSES,
+    "elaboration": Relation.ELABORATES,
+    "contradiction": Relation.CONTRADICTS,
+}
+_CATEGORIES = frozenset(category.value for category in FactCategory)
+
+
+def _texts(value: Any) -> Any:
+    """A list of texts; a single one, or none, is taken for a list."""
+    if value is None:
+        return []
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else value
+
+
+def _whole(value: Any) -> Any:
+    """A score, also where it is written as a text, a fraction or out of range."""
+    try:
+        return min(max(round(float(value)), 1), 5)
+    except (TypeError, ValueError, OverflowError):
+        return value
+
+
+def _share(value: Any) -> Any:
+    try:
+        return min(max(float(value), 0.0), 1.0)
+    except (TypeError, ValueError):
+        return value
+
+
+def _objects(value: Any) -> Any:
+    """A list of objects, without what is none and without those that lack what they are about."""
+    if value is None:
+        return []
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else value
+
+
+class _FactRead(BaseModel):
+    entity: str = ""
+    attribute: str = ""
+    value: str | int | float | bool | None = None
+    category: str = FactCategory.WORLD_STATE.value
+    correction: bool = False
+
+
+class _RelationRead(BaseModel):
+    candidate: int | str | None = None
+    relation: str = ""
+    label: str | None = None
+    reason: str | None = None
+    confidence: Annotated[float, BeforeValidator(_share)] = 0.5
+
+
+class EventReading(BaseModel):
+    """What a language model answers about an event."""
+
+    reason: str = ""
+    intents: Annotated[list[str], BeforeValidator(_texts)]
+    entities: Annotated[list[str], BeforeValidator(_texts)] = Field(default_factory=list)
+    importance: Annotated[int, BeforeValidator(_whole)] = 3
+    facts: Annotated[list[_FactRead], BeforeValidator(_objects)] = Field(default_factory=list)
+    relations: Annotated[list[_RelationRead], BeforeValidator(_objects)] = Field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """What a language model found in a unit, as far as it can be checked.
+
+    Attributes:
+        labels: known intent labels, at most three.
+        entities: names that stand in the text.
+        score: importance from 1 to 5.
+        claims: what is stated; only what the text bears out.
+        links: relations from earlier units.
+    """
+
+    labels: tuple[str, ...]
+    entities: tuple[str, ...]
+    score: int
+    claims: tuple[Claim, ...]
+    links: tuple[Link, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LLMReader:
+    """Reads units with a language model, one call each.
+
+    What it answers is held against the text: names and values that do not stand there are dropped, so are numbers of
+    earlier units that were not shown, and facts of anybody but a user, save commitments.
+
+    Attributes:
+        model: asks and checks.
+        taxonomy: the labels to choose from.
+    """
+
+    model: StructuredLLM
+    taxonomy: IntentTaxonomy
+
+    def read(self, unit: MemoryUnit, earlier: Sequence[MemoryUnit]) -> Understood:
+        """Read a unit.
+
+        Args:
+            unit: what happened.
+            earlier: units it may rest on, at most `MOST_EARLIER` are shown.
+
+        Raises:
+            LLMError: if the model does not answer, or not usably.
+        """
+        shown = list(earlier)[:MOST_EARLIER]
+        speaker = unit.speaker or ("user" if unit.source is Source.USER else unit.source.value)
+        numbered = "\n".join(f"{place}. {_one_line(each.text)}" for place, each in enumerate(shown, 1))
+        answer = self.model.ask(
+            "read_event",
+            EventReading,
+            {"event": unit.text[:LONGEST_EVENT], "earlier": numbered or "-"},
+            {"labels": self.taxonomy.listing(), "speaker": _one_line(speaker), "source": unit.source.value},
+        )
+        names = {label.name for label in self.taxonomy.labels}
+        return Understood(
+            labels=tuple(dict.fromkeys(each for each in answer.intents if each in names))[:3],
+            entities=tuple(
+                each for each in answer.entities if each.strip() and normalize(each) in normalize(unit.text)
+            ),
+            score=answer.importance,
+            claims=tuple(_claims(answer.facts, unit, speaker)),
+            links=tuple(_links(answer.relations, unit, shown)),
+        )
+
+
+def _claims(facts: Sequence[_FactRead], unit: MemoryUnit, speaker: str) -> Iterator[Claim]:
+    if unit.source not in (Source.USER, Source.ASSISTANT):
+        return
+    for fact in facts:
+        value = "yes" if fact.value is True else str(fact.value if fact.value is not None else "").strip()
+        entity, attribute = fact.entity.strip(), fact.attribute.strip()
+        category = normalize(fact.category).replace(" ", "_")
+        if category not in _CATEGORIES:
+            category = FactCategory.WORLD_STATE.value
+        if unit.source is not Source.USER and category != FactCategory.COMMITMENT:
+            continue
+        if entity and attribute and value and _borne_out(attribute, value, unit.text):
+            whose = speaker if normalize(entity) in ("user", "i", "me", "speaker", normalize(speaker)) else entity
+            yield Claim(whose, attribute, value, category, fact.correction)
+
+
+def _borne_out(attribute: str, value: str, text: str) -> bool:
+    """Whether the text says it: the value's words, or those of the attribute where the value is a plain yes."""
+    said = attribute if normalize(value) in ("yes", "true", "no", "false") else value
+    terms, held = set(analyze(said)), set(analyze(text))
+    if any(character.isdigit() for character in said) and not all(
+        term in held for term in terms if any(character.isdigit() for character in term)
+    ):
+        return False
+    return bool(terms) and len(terms & held) * 2 >= len(terms)
+
+
+def _links(relations: Sequence[_RelationRead], unit: MemoryUnit, shown: Sequence[MemoryUnit]) -> Iterator[Link]:
+    for each in relations:
+        number = str(each.candidate).strip().rstrip(".")
+        if not number.isdigit() or not 1 <= int(number) <= len(shown):
+            continue
+        source = shown[int(number) - 1]
+        name = normalize(each.relation)
+        relation = _RELATIONS.get(name, Relation.RELATED)
+        if name in ("", "unrelated", "none", "parallel") or source.id == unit.id:
+            continue
+        label = (each.label or "").strip() or (each.relation if relation is Relation.RELATED else "")
+        words = (
+            _one_line(": ".join(part for part in (label, (each.reason or "").strip()) if part)) or "found by a model"
+        )
+        yield Link(source=source.id, target=unit.id, relation=relation, confidence=each.confidence, reason=words)
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= SHOWN else f"{line[: SHOWN - 1]}…"

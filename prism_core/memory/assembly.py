@@ -1,0 +1,98 @@
+"""Putting the parts of a memory together: the only place where defaults become objects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from prism_core.context import ContextBuilder, without_recalled
+from prism_core.encode.encoder import Encoder
+from prism_core.encode.extract import entities
+from prism_core.encode.options import EncodingOptions
+from prism_core.encode.reading import LLMReader
+from prism_core.encode.tag import RuleTagger
+from prism_core.encode.taxonomy import IntentTaxonomy
+from prism_core.memory.enriching import Enricher, worth_reading
+from prism_core.memory.parts import GuardedIndex, IndexKind, Store, choose_index
+from prism_core.memory.recorder import Recorder
+from prism_core.protocols import Clock, Embedder, IdFactory, TokenCounter, VectorIndex
+from prism_core.query import RulePlanner
+from prism_core.retrieve.options import RankingOptions
+from prism_core.retrieve.retriever import Retriever
+from prism_core.storage.ledger import SqlLedger
+from prism_core.storage.states import ScopeStates
+from prism_core.text import O200kCounter
+
+CACHED_BYTES = 512 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a caller of `PrismMemory.open` asked for, with everything but the embedder still to be made."""
+
+    embedder: Embedder | None
+    index: IndexKind | VectorIndex
+    counter: TokenCounter | None
+    clock: Clock
+    new_id: IdFactory
+    ranking: RankingOptions | None
+    encoding: EncodingOptions | None
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """The parts of an open memory, made for each other."""
+
+    ledger: SqlLedger
+    states: ScopeStates
+    encoder: Encoder
+    recorder: Recorder
+    retriever: Retriever
+    builder: ContextBuilder
+    enricher: Enricher | None
+    embedder: Embedder | None
+    index: GuardedIndex | None
+    clock: Clock
+    new_id: IdFactory
+
+
+def assemble(store: Store, wanted: Wanted, *, create: bool) -> Assembly:
+    """Open a store's ledger and make the parts around it.
+
+    Raises:
+        StoreUrlError: if the index kind is unknown or not possible there.
+        FormatVersionError: if another version of prism-memory wrote the store.
+    """
+    ledger = SqlLedger.open(store.url, create=create)
+    guarded, choice = choose_index(store, wanted.index)
+    options = wanted.encoding or EncodingOptions()
+    taxonomy = IntentTaxonomy.default()
+    tagger = RuleTagger(taxonomy, wanted.embedder)
+    builder = ContextBuilder(wanted.counter or O200kCounter())
+    states = ScopeStates(ledger, choice, max_bytes=CACHED_BYTES)
+    encoder = Encoder(
+        tagger,
+        builder.counter,
+        wanted.new_id,
+        wanted.embedder.id if wanted.embedder is not None else "",
+        router=options.router,
+        conflicts=options.conflicts,
+        distiller=options.distiller,
+        read_when=None if options.llm is None else partial(worth_reading, when=options.read),
+        readable=without_recalled,
+    )
+    recorder = Recorder(ledger, states, encoder, wanted.embedder, wanted.clock)
+    reader = None if options.llm is None else LLMReader(options.llm, taxonomy)
+    return Assembly(
+        ledger=ledger,
+        states=states,
+        encoder=encoder,
+        recorder=recorder,
+        retriever=Retriever(RulePlanner(tagger, entities), tagger, wanted.ranking or RankingOptions()),
+        builder=builder,
+        enricher=None if reader is None else Enricher(ledger, states, recorder, encoder, reader),
+        embedder=wanted.embedder,
+        index=guarded,
+        clock=wanted.clock,
+        new_id=wanted.new_id,
+    )

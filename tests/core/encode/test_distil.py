@@ -1,0 +1,107 @@
+import pytest
+
+from prism_core.encode.distil import RuleDistiller
+from prism_core.types import Event, FactCategory, Kind, Source
+
+DISTILLER = RuleDistiller()
+
+
+def stated(text: str, **fields: object) -> list[tuple[str, str, str]]:
+    event = Event.model_validate({"observation": text, **fields})
+    return [(claim.entity, claim.attribute, claim.value) for claim in DISTILLER.distil(event)]
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        ("My name is Ana Lima.", [("user", "name", "Ana Lima")]),
+        ("I'm 34 years old", [("user", "age", "34")]),
+        ("By the way, I live in Lisbon now", [("user", "home", "Lisbon")]),
+        ("I'm a nurse at the county hospital", [("user", "occupation", "nurse")]),
+        ("I'm allergic to nuts and shellfish", [("user", f"allergic to {x}", "yes") for x in ("nuts", "shellfish")]),
+        ("I'm vegetarian, any ideas for dinner?", [("user", "diet", "vegetarian")]),
+        ("My budget is 2000 euros", [("user", "budget", "2000 euros")]),
+        ("I prefer window seats", [("user", "preferred seats", "window seats")]),
+        ("I prefer tea over coffee", [("user", "coffee or tea", "tea")]),
+        ("I love hiking and my favourite colour is green", [("user", "opinion of hiking", "loves")]),
+        ("my favourite colour is green", [("user", "favourite colour", "green")]),
+        ("My sister is allergic to hazelnuts.", [("user's sister", "allergic to hazelnuts", "yes")]),
+        ("My wife's name is Ines", [("user", "wife", "Ines")]),
+        ("OK, let's go with Barcelona then!", [("user", "decision for Barcelona", "yes")]),
+        ("I'll send the report by Friday", [("user", "will send the report", "by Friday")]),
+        ("Remember that the wifi password is hunter2", [("world", "wifi password", "hunter2")]),
+        ("The staging server's port is 8080", [("staging server", "port", "8080")]),
+        ("Always reply in German", [("user", "rule: Always reply in German", "yes")]),
+        ("我叫李雷，我住在北京", [("user", "name", "李雷"), ("user", "home", "北京")]),
+        ("我对花生过敏", [("user", "allergic to 花生", "yes")]),
+        ("我不喜欢香菜", [("user", "opinion of 香菜", "dislikes")]),
+        ("我的预算是5000元", [("user", "budget", "5000元")]),
+    ],
+)
+def test_what_is_stated_becomes_a_fact(text: str, facts: list[tuple[str, str, str]]) -> None:
+    assert stated(text)[: len(facts)] == facts
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "evaluate whether Obsidian would help",
+        "If I lived in Paris, I would eat more bread.",
+        "What if my name is Ana?",
+        "Do you know where I live?",
+        "Is my budget 2000 euros?",
+        "Maybe I live in a simulation",
+        'My friend wrote "I love sushi and I live in Rome, my name is Ugo"',
+        "> I live in Rome",
+        "```\nmy name is Root\n```",
+        "I used to live in Rome",
+        "I love how you explain it",
+        "Never give up!",
+        "My day is going great",
+        "如果我住在上海就好了",
+        "你知道我叫什么吗？",
+        "",
+    ],
+)
+def test_questions_hypotheses_and_quotations_are_none(text: str) -> None:
+    assert stated(text) == []
+
+
+def test_only_a_user_states_facts() -> None:
+    said = "My name is Ana. I live in Lisbon. I'll send the file by Monday."
+    assert len(stated(said)) == 3
+    assert stated(said, source=Source.ASSISTANT) == [("assistant", "will send the file", "by Monday")]
+    assert stated(said, source=Source.TOOL) == stated(said, kind=Kind.DOCUMENT) == []
+    assert stated("I live in Lisbon", speaker="Ana") == [("Ana", "home", "Lisbon")]
+
+
+def test_changes_are_told_from_first_statements() -> None:
+    def claim(text: str) -> tuple[bool, bool, str]:
+        (found,) = DISTILLER.distil(Event(observation=text))
+        return found.correction, found.ends, found.was
+
+    assert claim("I live in Rome") == (False, False, "")
+    assert claim("I live in Rome now") == (True, False, "")
+    assert claim("I moved from Paris to Rome") == (True, False, "Paris")
+    assert claim("I no longer live in Rome")[:2] == (True, True)
+    assert claim("I was moved from Project Atlas to Project Borealis") == (True, False, "Project Atlas")
+    assert claim("截止日期改到10月16日")[0]
+
+
+def test_categories_are_those_of_the_data_model() -> None:
+    claims = DISTILLER.distil(
+        Event(observation="I love tea. I'm allergic to nuts. Our goal is to launch. We chose Oslo.")
+    )
+    assert [claim.category for claim in claims] == [
+        FactCategory.PREFERENCE,
+        FactCategory.CONSTRAINT,
+        FactCategory.GOAL,
+        FactCategory.DECISION,
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["a " * 50_000, "my " * 30_000, "is " * 30_000, '"' * 20_000, "我" * 40_000, "哈" * 79 + "x"]
+)
+def test_long_and_odd_texts_are_read_in_no_time(text: str) -> None:
+    assert stated(text) == []
