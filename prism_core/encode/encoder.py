@@ -114,7 +114,7 @@ class Encoder:
 
     def encode(self, event: Event, context: WriteContext, receipt_id: str) -> Encoded:
         """Encode one event against what was stored before it; the receipt gets the id given."""
-        event = _with_action_type(event)
+        event = _with_words(_with_action_type(event))
         key = idempotency_key(event)
         known = known_as(event, key, context.view)
         if known is not None:
@@ -123,7 +123,6 @@ class Encoder:
         call = _call_of(event, context.view)
         if call is not None:
             return self._join(event, call, receipt_id, key)
-        event = _with_words(event)
         if not event.text.strip():
             return Encoded(Receipt(receipt_id, ReceiptStatus.REJECTED, reason="it has no text"))
         if event.fact is not None and event.kind is Kind.FACT:

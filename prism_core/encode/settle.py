@@ -160,23 +160,21 @@ class FactSettler:
         known = {unit.id: unit for unit in view.facts_about(claim.entity, claim.attribute)}
         same = next((unit for unit in known.values() if _value(unit) == normalize(claim.value)), None)
         statement = told.statement(claim)
+        if same is None and claim.ends:
+            return
         if same is not None:
             fact = self._said_again(same, statement, settled)
-        elif claim.ends:
-            return
         else:
-            fact = self._add(claim, statement, like, settled, itself)
+            fact = self._fact(claim, statement, like, itself)
         known[fact.id] = fact
         settled.facts.append(fact.id)
+        self._decide(list(known.values()), view, settled, new=fact if same is None else None)
         if told.unit_id:
             reason = "says that it holds no longer" if claim.ends else "says so"
             link = Link(source=told.unit_id, target=fact.id, relation=Relation.SUMMARIZES, reason=reason)
             settled.changes.append(AddLink(link))
-        self._decide(list(known.values()), view, settled)
 
-    def _add(
-        self, claim: Claim, statement: Statement, like: MemoryUnit, settled: Settled, itself: MemoryUnit | None
-    ) -> MemoryUnit:
+    def _fact(self, claim: Claim, statement: Statement, like: MemoryUnit, itself: MemoryUnit | None) -> MemoryUnit:
         fact = Fact(
             entity=claim.entity,
             attribute=claim.attribute,
@@ -184,11 +182,7 @@ class FactSettler:
             category=claim.category,
             statements=(statement,),
         )
-        unit = itself.model_copy(update={"fact": fact}) if itself is not None else self._unit(fact, statement, like)
-        tokens = self.counter.count(unit.text)
-        settled.changes += [AddUnit(unit, tokens), PutVector(unit.id, self.embedder_id, None)]
-        settled.units[unit.id] = (unit, tokens)
-        return unit
+        return itself.model_copy(update={"fact": fact}) if itself is not None else self._unit(fact, statement, like)
 
     def _unit(self, fact: Fact, statement: Statement, like: MemoryUnit) -> MemoryUnit:
         return MemoryUnit(
@@ -214,18 +208,27 @@ class FactSettler:
         fact = unit.fact.model_copy(update={"statements": (*before, statement)})
         return self._update(unit, {"fact": fact}, "it was said again" if not statement.ends else "it ended", settled)
 
-    def _decide(self, facts: Sequence[MemoryUnit], view: WriteView, settled: Settled) -> None:
+    def _decide(
+        self, facts: Sequence[MemoryUnit], view: WriteView, settled: Settled, new: MemoryUnit | None = None
+    ) -> None:
         """Set status and confidence of every value, and the links between those that took each other's place."""
         resolution = resolve(facts, self.rules)
         # Whoever gives up the place goes first, so that no two are current at any time.
         for unit in sorted(facts, key=lambda unit: resolution.status.get(unit.id) is Status.CURRENT):
             status, confidence = resolution.status.get(unit.id, unit.status), resolution.confidence.get(unit.id, 0.0)
             wanted = {"status": status, "confidence": confidence}
-            if (unit.status, unit.confidence) != (status, confidence):
+            if new is not None and unit.id == new.id:
+                self._add(unit.model_copy(update=wanted), settled)
+            elif (unit.status, unit.confidence) != (status, confidence):
                 self._update(unit, wanted, _WHY[status], settled)
                 if status is Status.SUPERSEDED and unit.status is not Status.SUPERSEDED:
                     settled.superseded.append(unit.id)
         settled.changes += _links(facts, resolution, view)
+
+    def _add(self, unit: MemoryUnit, settled: Settled) -> None:
+        tokens = self.counter.count(unit.text)
+        settled.changes += [AddUnit(unit, tokens), PutVector(unit.id, self.embedder_id, None)]
+        settled.units[unit.id] = (unit, tokens)
 
     def _update(self, unit: MemoryUnit, values: Mapping[str, object], reason: str, settled: Settled) -> MemoryUnit:
         fresh = unit.model_copy(update=dict(values))
