@@ -8,6 +8,8 @@ from prism_core.encode.conflict import ConflictRules
 from prism_core.encode.distil import RuleDistiller
 from prism_core.encode.options import EncodingOptions
 from prism_core.encode.route import MemoryRouter
+from prism_core.encode.tag import CascadeTagger, LLMTagger, RuleTagger, Tagged
+from prism_core.encode.taxonomy import IntentLabel, IntentTaxonomy
 from prism_core.errors import PrismError
 from prism_core.ingest import message_events
 from prism_core.llm import FileReplyCache, LLMBudget, LLMMeter, MemoryReplyCache, ReplyCache, StructuredLLM
@@ -76,6 +78,7 @@ __all__ = [
     "Belief",
     "CachedEmbedder",
     "Candidate",
+    "CascadeTagger",
     "Chain",
     "ChainStep",
     "Claim",
@@ -102,10 +105,13 @@ __all__ = [
     "FrontierPoint",
     "Hit",
     "IdFactory",
+    "IntentLabel",
     "IntentQuery",
+    "IntentTaxonomy",
     "Kind",
     "LLMBudget",
     "LLMMeter",
+    "LLMTagger",
     "Layer",
     "Ledger",
     "Link",
@@ -135,12 +141,14 @@ __all__ = [
     "Reranker",
     "Retrieval",
     "RuleDistiller",
+    "RuleTagger",
     "Scope",
     "ScopeStats",
     "Source",
     "Statement",
     "Status",
     "StructuredLLM",
+    "Tagged",
     "TokenCounter",
     "VectorIndex",
     "message_events",

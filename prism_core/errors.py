@@ -212,6 +212,14 @@ class EmbeddingError(PrismError, RuntimeError):
         self.cause = cause
 
 
+class TaxonomyError(PrismError, ValueError):
+    """A taxonomy of intents cannot be used."""
+
+    def __init__(self, label: str, problem: str) -> None:
+        super().__init__(f"taxonomy label {label!r} {problem}; the format is described in docs/taxonomy.md")
+        self.label = label
+
+
 class PromptError(PrismError, ValueError):
     """A prompt is unknown, or cannot be filled."""
 

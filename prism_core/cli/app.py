@@ -35,6 +35,8 @@ evaluate = typer.Typer(
     rich_markup_mode=None, help="Measure a memory: evidence recall, agent runs, abstention, robustness, weights."
 )
 app.add_typer(evaluate, name="eval")
+labels = typer.Typer(rich_markup_mode=None, help="The labels of intents: show, suggest from what is stored, apply.")
+app.add_typer(labels, name="taxonomy")
 
 
 @app.callback(invoke_without_command=True)
@@ -287,3 +289,43 @@ def eval_weights(
     from prism_core.cli import measuring
 
     measuring.eval_weights(files, pull=pull, limit=limit, output=measuring.Output(json, raw))
+
+
+@labels.command("show")
+def taxonomy_show(
+    store: Store = DEFAULT_STORE,
+    bundled: Annotated[bool, typer.Option("--bundled", help="The bundled labels; needs no store.")] = False,
+) -> None:
+    """Print the labels of a store as a tree."""
+    from prism_core.cli import labelling
+
+    labelling.show(Place.of(store, None), bundled=bundled)
+
+
+@labels.command("suggest")
+def taxonomy_suggest(
+    output: Annotated[Path, typer.Option("--output", metavar="FILE", help="YAML or JSON.")] = Path("taxonomy.yaml"),
+    store: Store = DEFAULT_STORE,
+    scope: ScopeSegments = None,
+    no_embedder: NoEmbedder = False,
+    embedder: EmbedderOption = Embedder.MINILM,
+) -> None:
+    """Propose labels from what is stored, in a file for a person to edit."""
+    from prism_core.cli import labelling
+
+    labelling.suggest(Place.of(store, scope, embedder=None if no_embedder else embedder), output)
+
+
+@labels.command("apply")
+def taxonomy_apply(
+    file: Annotated[Path, typer.Argument(help="YAML or JSON, as suggest writes it.", exists=True, dir_okay=False)],
+    store: Store = DEFAULT_STORE,
+    scope: ScopeSegments = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change, and write nothing.")] = False,
+    no_embedder: NoEmbedder = False,
+    embedder: EmbedderOption = Embedder.MINILM,
+) -> None:
+    """Label what is stored by a file's taxonomy; what is written later is labelled by it too."""
+    from prism_core.cli import labelling
+
+    labelling.apply(Place.of(store, scope, embedder=None if no_embedder else embedder), file, dry_run=dry_run)

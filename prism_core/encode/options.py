@@ -8,6 +8,7 @@ from typing import Literal
 from prism_core.encode.conflict import ConflictRules
 from prism_core.encode.distil import RuleDistiller
 from prism_core.encode.route import MemoryRouter
+from prism_core.encode.taxonomy import IntentTaxonomy
 from prism_core.llm import StructuredLLM
 from prism_core.protocols import Distiller
 
@@ -17,6 +18,7 @@ class EncodingOptions:
     """The parts that make memories of events. Passed to `PrismMemory.open`.
 
     Attributes:
+        taxonomy: labels of intents; that which was last applied to the store, or the bundled one, when None.
         distiller: finds what a message states about people and things; None to keep no facts but those stored as such.
         router: scores importance and chooses the layer.
         conflicts: when a new value takes the place of the one that holds.
@@ -26,6 +28,7 @@ class EncodingOptions:
             misjudged: without a label, or important and yet without a fact.
     """
 
+    taxonomy: IntentTaxonomy | None = None
     distiller: Distiller | None = field(default_factory=RuleDistiller)
     router: MemoryRouter = field(default_factory=MemoryRouter)
     conflicts: ConflictRules = field(default_factory=ConflictRules)

@@ -91,7 +91,7 @@ class MemoryRouter:
 
     def score(self, event: Event, labels: Sequence[str], claims: Sequence[Claim] = ()) -> int:
         """Importance from 1 to 5 by rules."""
-        score = 3 if event.kind is not Kind.MESSAGE or _PERSONAL & set(labels) else 2
+        score = 3 if event.kind is not Kind.MESSAGE or _PERSONAL & {label.partition("/")[0] for label in labels} else 2
         if event.outcome is Outcome.FAILURE:
             score += 1
         if event.source is Source.USER and _STATED.search(event.observation):

@@ -13,6 +13,7 @@ from prism_core.encode.reading import LLMReader
 from prism_core.encode.tag import RuleTagger
 from prism_core.encode.taxonomy import IntentTaxonomy
 from prism_core.memory.enriching import Enricher, worth_reading
+from prism_core.memory.labelling import stored_taxonomy
 from prism_core.memory.parts import GuardedIndex, IndexKind, Store, choose_index
 from prism_core.memory.recorder import Recorder
 from prism_core.protocols import Clock, Embedder, IdFactory, TokenCounter, VectorIndex
@@ -45,6 +46,7 @@ class Assembly:
 
     ledger: SqlLedger
     states: ScopeStates
+    taxonomy: IntentTaxonomy
     encoder: Encoder
     recorder: Recorder
     retriever: Retriever
@@ -66,7 +68,7 @@ def assemble(store: Store, wanted: Wanted, *, create: bool) -> Assembly:
     ledger = SqlLedger.open(store.url, create=create)
     guarded, choice = choose_index(store, wanted.index)
     options = wanted.encoding or EncodingOptions()
-    taxonomy = IntentTaxonomy.default()
+    taxonomy = options.taxonomy or stored_taxonomy(ledger) or IntentTaxonomy.default()
     tagger = RuleTagger(taxonomy, wanted.embedder)
     builder = ContextBuilder(wanted.counter or O200kCounter())
     states = ScopeStates(ledger, choice, max_bytes=CACHED_BYTES)
@@ -86,6 +88,7 @@ def assemble(store: Store, wanted: Wanted, *, create: bool) -> Assembly:
     return Assembly(
         ledger=ledger,
         states=states,
+        taxonomy=taxonomy,
         encoder=encoder,
         recorder=recorder,
         retriever=Retriever(RulePlanner(tagger, entities), tagger, wanted.ranking or RankingOptions()),

@@ -28,6 +28,7 @@ from prism_core.memory.checkup import check
 from prism_core.memory.eraser import Chosen, Eraser
 from prism_core.memory.explaining import ExplainVerbs
 from prism_core.memory.facts import FactVerbs
+from prism_core.memory.labelling import TaxonomyVerbs
 from prism_core.memory.linking import LinkVerbs
 from prism_core.memory.parts import IN_MEMORY, IndexKind, Store, new_id, now_utc
 from prism_core.memory.reader import Reader
@@ -41,7 +42,7 @@ DEFAULT_K = 10
 CACHED_BYTES = 512 * 1024 * 1024
 
 
-class PrismMemory(LinkVerbs, ExplainVerbs, FactVerbs):
+class PrismMemory(LinkVerbs, ExplainVerbs, FactVerbs, TaxonomyVerbs):
     """A long-term memory for agents.
 
     Thread-safe. Every call names the scope it is about; nothing is shared between scopes.
@@ -49,12 +50,14 @@ class PrismMemory(LinkVerbs, ExplainVerbs, FactVerbs):
     Attributes:
         embedder: makes vectors; None for a memory that searches by words alone.
         counter: counts tokens.
+        taxonomy: the labels of intents.
     """
 
     def __init__(self, parts: Assembly) -> None:
         """Take over parts that belong together; `open` makes them."""
         self.embedder = parts.embedder
         self.counter = parts.builder.counter
+        self.taxonomy = parts.taxonomy
         self._ledger = parts.ledger
         self._states = parts.states
         self._recorder = parts.recorder

@@ -28,7 +28,7 @@ from prism_core.storage.lexical import LexicalIndex
 from prism_core.storage.metadata import MetadataIndex
 from prism_core.storage.origins import MOST_CALLS, ArgumentOrigins, Offers, Origin, lifts
 from prism_core.text import analyze, date_terms, identifiers, normalize, relative_dates
-from prism_core.types import EXPLAINING_RELATIONS, Link, MemoryUnit, Outcome, Relation, Scope
+from prism_core.types import EXPLAINING_RELATIONS, Link, MemoryUnit, Outcome, Relation, Scope, ancestors_of
 
 BYTES_PER_UNIT = 600
 
@@ -127,7 +127,8 @@ class ScopeState:
                 self._origins.forget(number)
         self._lexical.put(row, terms + date_terms(unit.event_time), group=int(self.columns.session[row]))
         self._entities.put(row, map(normalize, unit.entities))
-        self._labels.put(row, unit.intent_tags)
+        # Under the labels above as well: what refactors code, codes.
+        self._labels.put(row, [name for tag in unit.intent_tags for name in (tag, *ancestors_of(tag))])
         said = [term for value in relative_dates(unit.text, unit.event_time) for term in value.terms]
         self._dates.put(row, [*(term for term in terms if term.startswith("@")), *said])
         if self._metadata is not None:

@@ -18,6 +18,7 @@ from prism_core.types.vocabulary import (
     Relation,
     Source,
     Status,
+    ancestors_of,
 )
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "Statement",
     "Status",
     "UtcDatetime",
+    "ancestors_of",
     "scope_key",
     "scope_of",
     "utc",

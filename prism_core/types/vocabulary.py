@@ -82,6 +82,12 @@ EXPLAINING_RELATIONS = frozenset(
 """Relations that say why; the mere order of steps does not."""
 
 
+def ancestors_of(label: str) -> list[str]:
+    """Names of the intent labels above one, the nearest first: `code/refactor/rename` is under `code/refactor`."""
+    parts = label.split("/")
+    return ["/".join(parts[:end]) for end in range(len(parts) - 1, 0, -1)]
+
+
 class Facet(StrEnum):
     """What kind of answer a question wants."""
 
