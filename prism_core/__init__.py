@@ -26,6 +26,7 @@ from prism_core.protocols import (
     TokenCounter,
     VectorIndex,
 )
+from prism_core.query import PlanningOptions
 from prism_core.results import (
     Candidate,
     Chain,
@@ -35,6 +36,8 @@ from prism_core.results import (
     Erasure,
     Finding,
     FrontierPoint,
+    Goal,
+    GoalLevel,
     Hit,
     LogEntry,
     Precedents,
@@ -42,6 +45,7 @@ from prism_core.results import (
     ReceiptStatus,
     Retrieval,
     ScopeStats,
+    TaskGoals,
 )
 from prism_core.retrieve.options import Floor, Objective, RankingOptions
 from prism_core.retrieve.recall import Recall
@@ -103,6 +107,8 @@ __all__ = [
     "FloatArray",
     "Floor",
     "FrontierPoint",
+    "Goal",
+    "GoalLevel",
     "Hit",
     "IdFactory",
     "IntentLabel",
@@ -127,6 +133,7 @@ __all__ = [
     "Outcome",
     "Packed",
     "Passage",
+    "PlanningOptions",
     "Precedents",
     "PrismError",
     "PrismMemory",
@@ -149,6 +156,7 @@ __all__ = [
     "Status",
     "StructuredLLM",
     "Tagged",
+    "TaskGoals",
     "TokenCounter",
     "VectorIndex",
     "message_events",

@@ -1,12 +1,18 @@
-"""From a question in words to an `IntentQuery`, by rules."""
+"""From a question in words to an `IntentQuery`: by rules, by a language model, or by one where rules are unsure."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
+from pydantic import BaseModel, BeforeValidator, Field
+
+from prism_core.errors import LLMError
+from prism_core.llm import StructuredLLM
 from prism_core.protocols import IntentTagger, ScopeView
+from prism_core.results import GoalLevel
 from prism_core.text import identifiers
 from prism_core.types import Facet, IntentQuery
 
@@ -34,6 +40,27 @@ _FACETS = {
 }
 
 
+MOST_INTENTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class PlanningOptions:
+    """Who says what a question is after. Passed to `PrismMemory.open`.
+
+    Attributes:
+        llm: introspects before a search, one call per question; None to plan by rules alone.
+        ask: "always", or "unsure" where neither the question's words nor the task's goals tell its intents.
+    """
+
+    llm: StructuredLLM | None = None
+    ask: Literal["always", "unsure"] = "unsure"
+
+
+def _texts(value: Any) -> Any:
+    """A list of texts; a single one, or none, is taken for a list."""
+    return [value] if isinstance(value, str) else [] if value is None else value
+
+
 @dataclass(frozen=True, slots=True)
 class RulePlanner:
     """Plans by cue words and names. Implements `protocols.Planner`.
@@ -47,19 +74,114 @@ class RulePlanner:
     extract: Callable[[str], Iterable[str]]
 
     def plan(self, query: IntentQuery, view: ScopeView) -> IntentQuery:
-        """Fill what the caller left open: intents, entities, action type and facets."""
+        """Fill what the caller left open: intents, entities, action type and facets.
+
+        Intents are those of the question's words; where it is asked within a task, or with active units, those of the
+        task's present goal as well.
+        """
         text = query.text
         action_type = query.action_type or _named_action(text, view.action_types)
         facets = query.facets if query.facets != {Facet.PLAIN} else facets_of(text)
         entities = query.target_entities or tuple(dict.fromkeys([*self.extract(text), *identifiers(text)]))
+        intents, told = self._intents(query, action_type, view)
         return query.model_copy(
             update={
                 "action_type": action_type,
                 "facets": facets,
                 "target_entities": entities,
-                "target_intents": query.target_intents or self.tagger.tag(text, action_type=action_type),
+                "target_intents": intents,
+                "intents_told": told,
             }
         )
+
+    def _intents(self, query: IntentQuery, action_type: str | None, view: ScopeView) -> tuple[tuple[str, ...], bool]:
+        """Target intents, and whether they come from more than the question's words."""
+        if query.target_intents:
+            return query.target_intents, True
+        said = self.tagger.tag(query.text, action_type=action_type)
+        if said:
+            return said, False
+        # A question without a cue of its own, such as "go on", is about what the task is at.
+        goals = [goal for goal in view.goals(query) if goal.level is not GoalLevel.STEP]
+        meant = [label for goal in reversed(goals) for label in self.tagger.tag(goal.text)]
+        return tuple(dict.fromkeys(meant))[:MOST_INTENTS], bool(meant)
+
+
+class _Introspection(BaseModel):
+    """What a language model answers about the next step."""
+
+    target_intents: Annotated[list[str], BeforeValidator(_texts)]
+    target_entities: Annotated[list[str], BeforeValidator(_texts)] = Field(default_factory=list)
+    action_type: str | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LLMPlanner:
+    """Plans by introspection: a language model says what the next step is after. Implements `protocols.Planner`.
+
+    What it answers is checked: intents have to be labels, and an action one that the scope knows. Where it fails, rules
+    plan, and `note` of `introspect` says why.
+
+    Attributes:
+        model: asks and checks.
+        rules: fills what the model leaves open, and plans where it fails.
+        labels: names the labels of the taxonomy, as a list for the prompt.
+        find: the label of a name; None where there is none.
+    """
+
+    model: StructuredLLM
+    rules: RulePlanner
+    labels: Callable[[], str]
+    find: Callable[[str], str | None]
+
+    def plan(self, query: IntentQuery, view: ScopeView) -> IntentQuery:
+        """Fill what the caller left open, by the model and then by rules."""
+        return self.rules.plan(self.introspect(query, view)[0], view)
+
+    def introspect(self, query: IntentQuery, view: ScopeView) -> tuple[IntentQuery, str]:
+        """The query with what the model says of it, and why it says nothing; may take as long as the model does."""
+        goals = "\n".join(f"{goal.level}: {goal.text}" for goal in view.goals(query)) or "-"
+        try:
+            answer = self.model.ask(
+                "introspect", _Introspection, {"text": query.text, "goals": goals}, {"labels": self.labels()}
+            )
+        except LLMError as error:
+            return query, str(error)
+        return query.model_copy(update=self._checked(answer, query, view)), ""
+
+    def _checked(self, answer: _Introspection, query: IntentQuery, view: ScopeView) -> dict[str, object]:
+        found: dict[str, object] = {}
+        intents = dict.fromkeys(name for each in answer.target_intents if (name := self.find(each)) is not None)
+        if intents and not query.target_intents:
+            found |= {"target_intents": tuple(intents)[:MOST_INTENTS], "intents_told": True}
+        named = [each for each in answer.target_entities if each.strip() and each.casefold() in query.text.casefold()]
+        if named and not query.target_entities:
+            found["target_entities"] = tuple(dict.fromkeys([*named, *self.rules.extract(query.text)]))
+        if query.action_type is None and answer.action_type in view.action_types:
+            found["action_type"] = answer.action_type
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class CascadePlanner:
+    """Plans by rules, and asks a language model where they find no intent. Implements `protocols.Planner`.
+
+    Attributes:
+        llm: asked where rules are at a loss; its rules are asked first.
+    """
+
+    llm: LLMPlanner
+
+    def plan(self, query: IntentQuery, view: ScopeView) -> IntentQuery:
+        """Fill what the caller left open."""
+        return self.llm.rules.plan(self.introspect(query, view)[0], view)
+
+    def introspect(self, query: IntentQuery, view: ScopeView) -> tuple[IntentQuery, str]:
+        """The query with what the model says of it where rules find no intent."""
+        if self.llm.rules.plan(query, view).target_intents:
+            return query, ""
+        return self.llm.introspect(query, view)
 
 
 def facets_of(text: str) -> frozenset[Facet]:

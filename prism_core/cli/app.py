@@ -291,6 +291,17 @@ def eval_weights(
     measuring.eval_weights(files, pull=pull, limit=limit, output=measuring.Output(json, raw))
 
 
+@app.command()
+def tasks(
+    store: Store = DEFAULT_STORE,
+    scope: ScopeSegments = None,
+) -> None:
+    """Show where every task has got to: its goal, the sub-goal, the latest step, and how the goal evolved."""
+    from prism_core.cli import asking
+
+    asking.tasks(Place.of(store, scope))
+
+
 @labels.command("show")
 def taxonomy_show(
     store: Store = DEFAULT_STORE,

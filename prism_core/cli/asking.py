@@ -196,3 +196,17 @@ def _chain_fields(chain: Chain) -> dict[str, object]:
         for step in chain
     ]
     return {"root": chain.root, "truncated": chain.truncated, "steps": steps}
+
+
+def tasks(place: Place) -> None:
+    """Print the goals of every task."""
+    with open_store(place) as memory:
+        warn_if_empty(memory, place)
+        found = memory.goals(scope=place.scope)
+    for each in found:
+        say(f"task {each.task_id}" if each.task_id is not None else f"session {each.session_id}")
+        for goal in each.stack:
+            say(f"  {'  ' * goal.level.depth}{goal.level}: {goal.text}")
+        earlier = [goal for goal in each.stated if goal not in each.stack]
+        for goal in earlier:
+            say(f"  before, from {goal.since:%Y-%m-%d %H:%M}: {goal.text}")

@@ -16,8 +16,8 @@ from prism_core.memory.enriching import Enricher, worth_reading
 from prism_core.memory.labelling import stored_taxonomy
 from prism_core.memory.parts import GuardedIndex, IndexKind, Store, choose_index
 from prism_core.memory.recorder import Recorder
-from prism_core.protocols import Clock, Embedder, IdFactory, TokenCounter, VectorIndex
-from prism_core.query import RulePlanner
+from prism_core.protocols import Clock, Embedder, IdFactory, Introspector, TokenCounter, VectorIndex
+from prism_core.query import CascadePlanner, LLMPlanner, PlanningOptions, RulePlanner
 from prism_core.retrieve.options import RankingOptions
 from prism_core.retrieve.retriever import Retriever
 from prism_core.storage.ledger import SqlLedger
@@ -38,6 +38,7 @@ class Wanted:
     new_id: IdFactory
     ranking: RankingOptions | None
     encoding: EncodingOptions | None
+    planning: PlanningOptions | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ class Assembly:
     retriever: Retriever
     builder: ContextBuilder
     enricher: Enricher | None
+    introspector: Introspector | None
     embedder: Embedder | None
     index: GuardedIndex | None
     clock: Clock
@@ -85,17 +87,33 @@ def assemble(store: Store, wanted: Wanted, *, create: bool) -> Assembly:
     )
     recorder = Recorder(ledger, states, encoder, wanted.embedder, wanted.clock)
     reader = None if options.llm is None else LLMReader(options.llm, taxonomy)
+    planner = RulePlanner(tagger, entities)
     return Assembly(
         ledger=ledger,
         states=states,
         taxonomy=taxonomy,
         encoder=encoder,
         recorder=recorder,
-        retriever=Retriever(RulePlanner(tagger, entities), tagger, wanted.ranking or RankingOptions()),
+        retriever=Retriever(planner, tagger, wanted.ranking or RankingOptions()),
         builder=builder,
         enricher=None if reader is None else Enricher(ledger, states, recorder, encoder, reader),
+        introspector=_introspector(planner, wanted.planning, taxonomy),
         embedder=wanted.embedder,
         index=guarded,
         clock=wanted.clock,
         new_id=wanted.new_id,
     )
+
+
+def _introspector(
+    rules: RulePlanner, planning: PlanningOptions | None, taxonomy: IntentTaxonomy
+) -> Introspector | None:
+    if planning is None or planning.llm is None:
+        return None
+
+    def find(name: str) -> str | None:
+        label = taxonomy.find(name)
+        return None if label is None else label.name
+
+    planner = LLMPlanner(planning.llm, rules, taxonomy.listing, find)
+    return planner if planning.ask == "always" else CascadePlanner(planner)

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from prism_core.memory import chains, precedents
 from prism_core.memory.arguments import checked_action, checked_name, checked_unit_id
 from prism_core.memory.reader import Reader
-from prism_core.results import Chain, LogEntry, Precedents
+from prism_core.results import Chain, LogEntry, Precedents, TaskGoals
 from prism_core.storage.ledger import SqlLedger
 from prism_core.types import Scope
 
@@ -72,6 +72,21 @@ class ExplainVerbs(ABC):
         return self._reader.locked(
             checked, lambda state: chains.failure_path(state, self._ledger, unit_id, task_id, depth=depth, limit=limit)
         )
+
+    def goals(self, *, scope: object, task_id: str | None = None, session_id: str | None = None) -> list[TaskGoals]:
+        """Where every task has got to: its goal, the sub-goal, the latest step, and how the goal evolved.
+
+        Goals are read off what users and the agent say ("our goal is", "next, let us", a request) and off thoughts that
+        come with actions. Units without a task count by their session.
+
+        Args:
+            scope: whose memory.
+            task_id: this task alone.
+            session_id: this session alone.
+        """
+        checked = self._enter("goals", scope)
+        task, session = checked_name("task_id", task_id), checked_name("session_id", session_id)
+        return self._reader.locked(checked, lambda state: state.goal_index.tasks(task, session))
 
     def history(self, unit_id: str, *, scope: object) -> list[LogEntry]:
         """Every recorded change of a unit, oldest first.

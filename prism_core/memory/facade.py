@@ -34,6 +34,7 @@ from prism_core.memory.parts import IN_MEMORY, IndexKind, Store, new_id, now_utc
 from prism_core.memory.reader import Reader
 from prism_core.memory.settling import META_EMBEDDER, OnEmbedderChange, settle_embedder, start_over, usable
 from prism_core.protocols import Clock, Embedder, IdFactory, TokenCounter, VectorIndex
+from prism_core.query import PlanningOptions
 from prism_core.results import Context, Erasure, Finding, Receipt, Retrieval, ScopeStats
 from prism_core.retrieve.options import RankingOptions
 from prism_core.types import IntentQuery, MemoryUnit, Scope, scope_of
@@ -70,6 +71,7 @@ class PrismMemory(LinkVerbs, ExplainVerbs, FactVerbs, TaxonomyVerbs):
             parts.builder,
             embedder=parts.embedder,
             index=parts.index,
+            introspector=parts.introspector,
         )
         self._eraser = Eraser(parts)
         self._conflicts = parts.encoder.conflicts
@@ -92,6 +94,7 @@ class PrismMemory(LinkVerbs, ExplainVerbs, FactVerbs, TaxonomyVerbs):
         on_embedder_change: OnEmbedderChange = "raise",
         ranking: RankingOptions | None = None,
         encoding: EncodingOptions | None = None,
+        planning: PlanningOptions | None = None,
     ) -> Self:
         """Open a store, or make one.
 
@@ -107,6 +110,7 @@ class PrismMemory(LinkVerbs, ExplainVerbs, FactVerbs, TaxonomyVerbs):
             on_embedder_change: what to do with a store whose vectors another embedder made.
             ranking: how candidates are found, weighed and ordered; also takes objectives of your own.
             encoding: how events are understood when they are written.
+            planning: how it is found out what a question is after.
 
         Raises:
             StoreUrlError: if the path or URL cannot be a store.
@@ -118,7 +122,7 @@ class PrismMemory(LinkVerbs, ExplainVerbs, FactVerbs, TaxonomyVerbs):
         if not create and not store.exists():
             raise StoreNotFoundError(store.name)
         used = usable(embedder)
-        wanted = Wanted(used, index, counter, clock, new_id, ranking, encoding)
+        wanted = Wanted(used, index, counter, clock, new_id, ranking, encoding, planning)
         memory = cls(assemble(store, wanted, create=create))
         try:
             settle_embedder(memory._ledger, memory._states, memory._recorder, used, on_embedder_change)

@@ -16,7 +16,7 @@ from prism_core.memory.arguments import Question, Where
 from prism_core.memory.lineage import Lineage
 from prism_core.memory.parts import GuardedIndex
 from prism_core.memory.recorder import Recorder
-from prism_core.protocols import Embedder, Ledger, understands
+from prism_core.protocols import Embedder, Introspector, Ledger, understands
 from prism_core.results import Context, Retrieval
 from prism_core.retrieve.retriever import Ranking, Retriever
 from prism_core.storage.state import ScopeState
@@ -39,6 +39,7 @@ class Reader:
         builder: renders within a budget.
         embedder: embeds questions; None to rank by words alone.
         index: says when exact search stands in for it; None without one.
+        introspector: asks a language model what a question is after; None to plan by rules.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class Reader:
         *,
         embedder: Embedder | None,
         index: GuardedIndex | None,
+        introspector: Introspector | None = None,
     ) -> None:
         self._ledger = ledger
         self._states = states
@@ -59,6 +61,7 @@ class Reader:
         self._builder = builder
         self._embedder = embedder
         self._index = index
+        self._introspector = introspector
 
     def ready(self, scope: Scope) -> ScopeState:
         """The scope's state, caught up with every commit, its inbox drained."""
@@ -158,15 +161,21 @@ class Reader:
         self, state: ScopeState, question: Question, *, at_least: int = 0, cut: bool = True
     ) -> tuple[Ranking, list[str]]:
         vector, degraded = self._vector(question)
+        query, note = question.query, ""
+        if self._introspector is not None:
+            # Ahead of the ranking, and with nothing locked: a model may take its time.
+            query, note = self._introspector.introspect(query, state)
         if vector is not None and state.vectors.pending:
             self._recorder.embed_pending(state.scope, limit=EMBEDDED_PER_SEARCH)
         with state.lock:
             state.catch_up()
-            may_answer = filters.eligible(question.where, question.query, state)
-            ranking = self._retriever.rank(
-                question.query, state, vector, at_least=at_least, cut=cut, eligible=may_answer
-            )
-        notes = [*degraded, *([self._index.note] if self._index is not None and self._index.note else [])]
+            may_answer = filters.eligible(question.where, query, state)
+            ranking = self._retriever.rank(query, state, vector, at_least=at_least, cut=cut, eligible=may_answer)
+        notes = [
+            *degraded,
+            *([note] if note else []),
+            *([self._index.note] if self._index is not None and self._index.note else []),
+        ]
         if vector is not None and state.vectors.pending:
             notes.append(f"{len(state.vectors.pending)} units wait to be embedded and are found by words only")
         return ranking, notes

@@ -17,7 +17,7 @@ from prism_core.protocols.parts import (
     VectorIndex,
     understands,
 )
-from prism_core.protocols.views import Columns, Planner, ScopeView, WriteView
+from prism_core.protocols.views import Columns, Introspector, Planner, ScopeView, WriteView
 
 __all__ = [
     "LLM",
@@ -31,6 +31,7 @@ __all__ = [
     "IdFactory",
     "InboxItem",
     "IntentTagger",
+    "Introspector",
     "Ledger",
     "Planner",
     "ScopeView",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism_core.changes import FloatArray, IntArray
-from prism_core.results import Position
+from prism_core.results import Goal, Position
 from prism_core.types import IntentQuery, Link, MemoryUnit, Relation
 
 
@@ -142,6 +142,10 @@ class ScopeView(Protocol):
         """Rows whose action is of a type."""
         ...
 
+    def goals(self, query: IntentQuery) -> Sequence[Goal]:
+        """Goal, sub-goal and latest step of the task or session that a query or its active units are about."""
+        ...
+
     def identifiers(self, row: int) -> Sequence[int]:
         """Numbers of the identifiers in a row."""
         ...
@@ -261,6 +265,14 @@ class WriteView(Protocol):
 
     def superseding(self, unit_id: str) -> Sequence[Link]:
         """The stored SUPERSEDES links that lead to a unit."""
+        ...
+
+
+class Introspector(Protocol):
+    """A planner that has to wait for somebody, such as a language model, and so plans ahead of the ranking."""
+
+    def introspect(self, query: IntentQuery, view: ScopeView) -> tuple[IntentQuery, str]:
+        """The query with what was found out, and why nothing was; empty where something was."""
         ...
 
 

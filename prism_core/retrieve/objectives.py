@@ -21,7 +21,10 @@ from prism_core.retrieve.signals import Evidence
 from prism_core.retrieve.supply import SupplyWeights, supply
 from prism_core.retrieve.weights import COHERENT_CHAT, Weights
 from prism_core.text import asks_time
-from prism_core.types import Facet, IntentQuery, MemoryUnit
+from prism_core.types import Facet, IntentQuery, MemoryUnit, ancestors_of
+
+KINDRED = 0.5
+"""How far a unit that carries the label above the wanted one fits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +67,10 @@ def weights_for(query: IntentQuery, options: RankingOptions, *, active: bool) ->
         options: the tables.
         active: whether there is an active set.
     """
+    told = {"intent": {"intent": options.told_intents}} if query.intents_told and query.target_intents else {}
     if active and query.action_type is not None:
         return options.mid_task
-    table = dict(options.conversation)
+    table = {**options.conversation, **told}
     if active:
         table["coherence"] = {"coherence": COHERENT_CHAT}
     if Facet.CURRENT_VALUE in query.facets:
@@ -197,8 +201,9 @@ def _active_signals(query: IntentQuery, evidence: Evidence, active: IntArray) ->
 
 def _intent_fit(query: IntentQuery, evidence: Evidence, tagger: IntentTagger) -> FloatArray:
     """The articles' S_rel: similarity between the question's intents and the unit's."""
-    wanted = dict.fromkeys(query.target_intents, 1.0)
-    if evidence.vector is not None:
+    wanted = {above: KINDRED for label in query.target_intents for above in ancestors_of(label)}
+    wanted |= dict.fromkeys(query.target_intents, 1.0)
+    if evidence.vector is not None and not query.intents_told:
         wanted = {**tagger.similarities(evidence.vector), **wanted}
     carried = evidence.view.labels(evidence.rows)
     fit = {labels: max((wanted.get(label, 0.0) for label in labels), default=0.0) for labels in set(carried)}

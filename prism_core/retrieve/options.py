@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from prism_core.changes import FloatArray
 from prism_core.errors import QueryError
 from prism_core.retrieve.recall import Recall
-from prism_core.retrieve.weights import CONVERSATION, MID_TASK, Weights
+from prism_core.retrieve.weights import CONVERSATION, MID_TASK, TOLD_INTENTS, Weights
 from prism_core.types import IntentQuery, MemoryUnit
 
 Order = Literal["soft", "front_first", "sum"]
@@ -94,6 +94,7 @@ class RankingOptions:
         limits: how many candidates each channel may propose.
         conversation: weights of a question without an agent at work.
         mid_task: weights while an agent is about to take an action.
+        told_intents: weight of the intents where the caller, a language model or the task's goals tell them.
         objectives: objectives of your own, added to those of the weights.
 
     Raises:
@@ -108,12 +109,14 @@ class RankingOptions:
     limits: Recall = field(default_factory=Recall)
     conversation: Weights = field(default_factory=lambda: CONVERSATION)
     mid_task: Weights = field(default_factory=lambda: MID_TASK)
+    told_intents: float = TOLD_INTENTS
     objectives: tuple[Objective, ...] = ()
 
     def __post_init__(self) -> None:
         if self.order not in (None, *get_args(Order)):
             raise QueryError("order", self.order, f"choose one of {', '.join(get_args(Order))}, or None")
         _check("front_penalty", self.front_penalty, 0.0, 1.0)
+        _check("told_intents", self.told_intents, 0.0, MOST_WEIGHT)
         _check("stop", self.stop, 0.0, 1.0)
         _check("grain", self.grain, SMALLEST_GRAIN, 1.0)
         for table in (self.conversation, self.mid_task):

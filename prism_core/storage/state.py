@@ -16,11 +16,12 @@ from pydantic import JsonValue
 
 from prism_core.changes import FloatArray, IntArray
 from prism_core.protocols import Delta, Ledger
-from prism_core.results import Position
+from prism_core.results import Goal, Position
 from prism_core.storage.arguments import ArgumentProfiles
 from prism_core.storage.columns import UnitColumns
 from prism_core.storage.dense import IndexChoice, VectorProjection
 from prism_core.storage.facts import FactIndex
+from prism_core.storage.goals import GoalIndex
 from prism_core.storage.graph import ScopeGraph
 from prism_core.storage.identifiers import IdentifierIndex
 from prism_core.storage.keys import KeyIndex
@@ -28,7 +29,7 @@ from prism_core.storage.lexical import LexicalIndex
 from prism_core.storage.metadata import MetadataIndex
 from prism_core.storage.origins import MOST_CALLS, ArgumentOrigins, Offers, Origin, lifts
 from prism_core.text import analyze, date_terms, identifiers, normalize, relative_dates
-from prism_core.types import EXPLAINING_RELATIONS, Link, MemoryUnit, Outcome, Relation, Scope, ancestors_of
+from prism_core.types import EXPLAINING_RELATIONS, IntentQuery, Link, MemoryUnit, Outcome, Relation, Scope, ancestors_of
 
 BYTES_PER_UNIT = 600
 
@@ -68,6 +69,7 @@ class ScopeState:
         self._labels = KeyIndex()
         self._dates = KeyIndex()
         self.facts = FactIndex()
+        self.goal_index = GoalIndex()
         self._actions: dict[str, list[int]] = defaultdict(list)
         self._awaiting: dict[tuple[str | None, str], dict[str, None]] = defaultdict(dict)
         self._steps: dict[tuple[str | None, str], str] = {}
@@ -134,6 +136,7 @@ class ScopeState:
         if self._metadata is not None:
             self._metadata.put(row, unit.metadata)
         self.facts.put(unit)
+        self.goal_index.put(unit, chain)
         self._await_reply(unit)
 
     def _place(self, unit: MemoryUnit, row: int, chain: str) -> None:
@@ -172,6 +175,7 @@ class ScopeState:
             self._labels,
             self._dates,
             self.facts,
+            self.goal_index,
         )
         metadata = 0 if self._metadata is None else self._metadata.nbytes
         return sum(part.nbytes for part in parts) + metadata + BYTES_PER_UNIT * len(self._ids)
@@ -277,6 +281,16 @@ class ScopeState:
     def acting(self, action_type: str) -> IntArray:
         """Rows whose action is of a type."""
         return _array(self._actions.get(action_type, ()))
+
+    def goals(self, query: IntentQuery) -> Sequence[Goal]:
+        """Goal, sub-goal and latest step of the task or session a query is about."""
+        if query.task_id is not None or query.session_id is not None:
+            return self.goal_index.stack(chain_of(query.task_id, query.session_id))
+        active = self.rows(query.active)
+        if not len(active):
+            return ()
+        unit = self.unit(self._ids[int(active[-1])])
+        return self.goal_index.stack(chain_of(unit.task_id, unit.session_id))
 
     def identifiers(self, row: int) -> Sequence[int]:
         """Numbers of the identifiers in a row."""

@@ -5,6 +5,7 @@ sides always speak the same terms.
 """
 
 from prism_core.text.dates import CalendarDate, date_terms, dates
+from prism_core.text.goals import StatedGoal, stated_goal
 from prism_core.text.identifiers import identifiers, literal_form, rough_form, whole_identifiers
 from prism_core.text.moments import asks_time, holds_time, relative_dates
 from prism_core.text.normal import normalize
@@ -16,6 +17,7 @@ __all__ = [
     "STOP_WORDS",
     "CalendarDate",
     "O200kCounter",
+    "StatedGoal",
     "analyze",
     "asks_time",
     "date_terms",
@@ -26,6 +28,7 @@ __all__ = [
     "normalize",
     "relative_dates",
     "rough_form",
+    "stated_goal",
     "whole_identifiers",
     "word_terms",
 ]

@@ -172,6 +172,8 @@ class IntentQuery(Model):
         until: only units that happened before this instant.
         active: ids of the units the agent is working on now, oldest first.
         facets: what kind of answer is wanted.
+        intents_told: whether the target intents come from more than the question's words: from the caller, a language
+            model or the goals of the task. They count for more then.
     """
 
     text: str
@@ -186,3 +188,4 @@ class IntentQuery(Model):
     until: UtcDatetime | None = None
     active: tuple[str, ...] = ()
     facets: frozenset[Facet] = frozenset({Facet.PLAIN})
+    intents_told: bool = False

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
-from prism_core import Event, Facet, IntentQuery, Kind, PrismMemory
+from prism_core import Event, Facet, IntentQuery, Kind, PlanningOptions, PrismMemory, StructuredLLM
 from prism_core.encode.extract import entities
 from prism_core.encode.tag import RuleTagger
 from prism_core.encode.taxonomy import IntentTaxonomy
 from prism_core.query import RulePlanner
+from prism_core.testing import ScriptedLLM
 
 PLANNER = RulePlanner(RuleTagger(IntentTaxonomy.default()), entities)
 
@@ -51,4 +54,48 @@ def test_only_a_code_name_standing_free_names_an_action() -> None:
 def test_what_the_caller_gave_stays() -> None:
     given = {"target_intents": ("buy",), "target_entities": ("X",), "action_type": "a", "facets": {Facet.CAUSAL}}
     planned = plan("When did Ann search?", **given)
-    assert planned == IntentQuery.model_validate({"text": "When did Ann search?", **given})
+    assert planned == IntentQuery.model_validate({"text": "When did Ann search?", **given, "intents_told": True})
+
+
+class TestModels:
+    """Introspection by a language model: checked, and left to rules where it fails."""
+
+    @staticmethod
+    def opened(*replies: str, ask: Literal["always", "unsure"] = "always") -> tuple[PrismMemory, ScriptedLLM]:
+        llm = ScriptedLLM(*replies)
+        memory = PrismMemory.open(embedder=None, planning=PlanningOptions(StructuredLLM(llm), ask))
+        memory.write(Event(kind=Kind.STEP, action="book_flight()", action_type="book_flight", task_id="t"), scope="a")
+        memory.write(Event(observation="Please plan the trip to Oslo", task_id="t"), scope="a")
+        return memory, llm
+
+    def test_what_the_model_says_is_taken_as_far_as_it_can_be_checked(self) -> None:
+        answer = '{"target_intents": ["购买", "bogus"], "target_entities": ["Oslo", "Atlantis"], "action_type": "book_flight"}'
+        memory, llm = self.opened(answer)
+        query = memory.search("What do I need for Oslo?", scope="a", task_id="t").query
+        assert query.target_intents == ("buy",)
+        assert query.intents_told
+        assert "Oslo" in query.target_entities
+        assert "Atlantis" not in query.target_entities
+        assert query.action_type == "book_flight"
+        assert "goal: plan the trip to Oslo" in llm.prompts[0]
+        assert "- buy: " in llm.prompts[0]
+
+    @pytest.mark.parametrize("replies", [("no", "no"), ("", ""), ()])
+    def test_rules_plan_where_the_model_fails_and_the_answer_says_so(self, replies: tuple[str, ...]) -> None:
+        memory, _ = self.opened(*replies)
+        found = memory.search("Why did we choose Oslo?", scope="a")
+        assert Facet.CAUSAL in found.query.facets
+        assert found.degraded
+
+    def test_what_the_caller_gave_stays(self) -> None:
+        memory, _ = self.opened('{"target_intents": ["buy"], "action_type": "no such tool"}')
+        query = memory.search(IntentQuery(text="Oslo", target_intents=("read",)), scope="a").query
+        assert (query.target_intents, query.action_type) == (("read",), None)
+
+    def test_the_cascade_asks_only_where_rules_are_at_a_loss(self) -> None:
+        memory, llm = self.opened('{"target_intents": ["buy"]}', ask="unsure")
+        memory.search("Compare the two", scope="a")
+        memory.search("Go on.", scope="a", task_id="t")
+        assert llm.prompts == []
+        assert memory.search("Zorgblatt?", scope="a").query.target_intents == ("buy",)
+        assert len(llm.prompts) == 1
