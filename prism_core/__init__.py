@@ -4,10 +4,11 @@ from prism_core.background import BackgroundWriter
 from prism_core.changes import FloatArray
 from prism_core.context import ContextBuilder, Packed, without_recalled
 from prism_core.embed import CachedEmbedder, MiniLMEmbedder, MultilingualEmbedder
+from prism_core.encode.relate import RelationLinker
 from prism_core.errors import PrismError
 from prism_core.ingest import message_events
 from prism_core.memory import Passage, PrismMemory, Ranked, Reranker
-from prism_core.protocols import Clock, Embedder, IdFactory, Ledger, TokenCounter, VectorIndex
+from prism_core.protocols import Clock, Embedder, IdFactory, Ledger, Linker, TokenCounter, VectorIndex, WriteView
 from prism_core.results import (
     Candidate,
     Chain,
@@ -78,6 +79,7 @@ __all__ = [
     "Layer",
     "Ledger",
     "Link",
+    "Linker",
     "LogEntry",
     "MemoryUnit",
     "MiniLMEmbedder",
@@ -96,6 +98,7 @@ __all__ = [
     "Receipt",
     "ReceiptStatus",
     "Relation",
+    "RelationLinker",
     "Reranker",
     "Retrieval",
     "Scope",
@@ -104,6 +107,7 @@ __all__ = [
     "Status",
     "TokenCounter",
     "VectorIndex",
+    "WriteView",
     "message_events",
     "normalised",
     "scope_of",

@@ -11,6 +11,7 @@ from typing import Literal, Self
 from prism_core.context import ContextBuilder
 from prism_core.encode.encoder import Encoder
 from prism_core.encode.extract import entities
+from prism_core.encode.relate import RelationLinker
 from prism_core.encode.tag import RuleTagger
 from prism_core.encode.taxonomy import IntentTaxonomy
 from prism_core.errors import ClosedError, EmbedderMismatchError, QueryError, StoreNotFoundError
@@ -35,7 +36,7 @@ from prism_core.memory.parts import IN_MEMORY, GuardedIndex, IndexKind, Store, c
 from prism_core.memory.reader import Reader
 from prism_core.memory.recorder import Recorder
 from prism_core.memory.settling import META_EMBEDDER, OnEmbedderChange, settle_embedder, start_over, usable
-from prism_core.protocols import Clock, Embedder, IdFactory, TokenCounter, VectorIndex
+from prism_core.protocols import Clock, Embedder, IdFactory, Linker, TokenCounter, VectorIndex
 from prism_core.query import RulePlanner
 from prism_core.results import Context, Erasure, Finding, Receipt, Retrieval, ScopeStats
 from prism_core.retrieve.options import RankingOptions
@@ -97,6 +98,7 @@ class PrismMemory(LinkVerbs, ExplainVerbs):
         create: bool = True,
         on_embedder_change: OnEmbedderChange = "raise",
         ranking: RankingOptions | None = None,
+        linker: Linker | None = None,
     ) -> Self:
         """Open a store, or make one.
 
@@ -111,6 +113,7 @@ class PrismMemory(LinkVerbs, ExplainVerbs):
             create: whether to make a store where there is none.
             on_embedder_change: what to do with a store whose vectors another embedder made.
             ranking: how candidates are found, weighed and ordered; also takes objectives of your own.
+            linker: relates a new unit to those before it; `RelationLinker()` when None.
 
         Raises:
             StoreUrlError: if the path or URL cannot be a store.
@@ -127,7 +130,7 @@ class PrismMemory(LinkVerbs, ExplainVerbs):
         tagger = RuleTagger(IntentTaxonomy.default(), used)
         builder = ContextBuilder(counter or O200kCounter())
         states = ScopeStates(ledger, choice, max_bytes=CACHED_BYTES)
-        encoder = Encoder(tagger, builder.counter, new_id, used.id if used else "")
+        encoder = Encoder(tagger, builder.counter, linker or RelationLinker(), new_id, used.id if used else "")
         memory = cls(
             ledger,
             states,

@@ -4,6 +4,7 @@
 """
 
 from prism_core.protocols.ledger import Apply, Delta, InboxItem, Ledger
+from prism_core.protocols.linking import Linker
 from prism_core.protocols.parts import (
     Clock,
     Embedder,
@@ -26,6 +27,7 @@ __all__ = [
     "InboxItem",
     "IntentTagger",
     "Ledger",
+    "Linker",
     "Planner",
     "ScopeView",
     "SelectiveEmbedder",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 
 from prism_core.protocols import WriteView
 from prism_core.storage.state import chain_of, is_open
-from prism_core.text import identifiers, normalize
-from prism_core.types import MemoryUnit
+from prism_core.text import identifiers, normalize, same_form
+from prism_core.types import MemoryUnit, Outcome
 
 
 class StagedView:
@@ -22,11 +22,11 @@ class StagedView:
         self._last: dict[tuple[str, str], MemoryUnit] = {}
         self._steps: dict[tuple[str | None, str], str] = {}
         self._took: dict[tuple[str | None, str], str] = {}
-        self._awaiting: dict[tuple[str | None, str], list[str]] = defaultdict(list)
+        self._awaiting: dict[tuple[str | None, str], dict[str, int]] = defaultdict(dict)
+        self._turns: Counter[str | None] = Counter()
+        self._chains: dict[str, dict[str, None]] = defaultdict(dict)
         self._answered: set[str] = set()
-        self._holders: dict[str, set[str]] = defaultdict(set)
-        self._first: dict[tuple[str, str], tuple[int, str]] = {}
-        self._places: dict[str, int] = {}
+        self._holders: dict[str, dict[str, None]] = defaultdict(dict)
 
     def stage(self, unit: MemoryUnit, key: str | None) -> None:
         """Lay a new or changed unit over what is stored."""
@@ -34,16 +34,13 @@ class StagedView:
             self._keys[key] = unit.id
         if unit.id not in self._units and self._stored.known(unit.id) is None:
             self._place(unit)
-        # What is stored already comes before all that is staged.
-        place = self._places.setdefault(unit.id, -1 if self._stored.known(unit.id) else len(self._places))
         self._units[unit.id] = unit
+        self._chains[chain_of(unit.task_id, unit.session_id)][unit.id] = None
         self._texts.setdefault((unit.kind, normalize(unit.text)), unit.id)
         if not is_open(unit):
             self._answered.add(unit.id)
         for value in identifiers(unit.text):
-            self._holders[value].add(unit.id)
-            held = (value, chain_of(unit.task_id, unit.session_id))
-            self._first[held] = min((place, unit.id), self._first.get(held, (place, unit.id)))
+            self._holders[value][unit.id] = None
 
     def _place(self, unit: MemoryUnit) -> None:
         self._note_last("task", unit.task_id, unit)
@@ -51,9 +48,11 @@ class StagedView:
         if unit.step_id is not None:
             self._steps[unit.task_id, unit.step_id] = unit.id
         if unit.action is not None:
-            self._took[unit.task_id, unit.action] = unit.id
+            self._took[unit.task_id, same_form(unit.action)] = unit.id
             if unit.tool_call_id is not None:
-                self._awaiting[unit.session_id, unit.tool_call_id].append(unit.id)
+                self._awaiting[unit.session_id, unit.tool_call_id][unit.id] = self.turn(unit.session_id)
+        else:
+            self._turns[unit.session_id] += 1
 
     def _note_last(self, kind: str, name: str | None, unit: MemoryUnit) -> None:
         if name is None:
@@ -99,21 +98,49 @@ class StagedView:
         """Id of the latest unit of a task with this step id."""
         return self._steps.get((task_id, step_id)) or self._stored.step(task_id, step_id)
 
-    def open_calls(self, session_id: str | None, tool_call_id: str) -> Sequence[str]:
-        """Ids of the calls with this tool call id and no reply yet, oldest first."""
+    def open_calls(self, session_id: str | None, tool_call_id: str) -> Mapping[str, int]:
+        """The turns of the calls with this tool call id and no reply yet, oldest first."""
         stored = self._stored.open_calls(session_id, tool_call_id)
-        staged = self._awaiting.get((session_id, tool_call_id), ())
-        return [call for call in (*stored, *staged) if call not in self._answered]
+        staged = self._awaiting.get((session_id, tool_call_id), {})
+        return {call: turn for call, turn in (*stored.items(), *staged.items()) if call not in self._answered}
+
+    def turn(self, session_id: str | None) -> int:
+        """How many units of a session are no calls, stored or staged."""
+        return self._stored.turn(session_id) + self._turns[session_id]
 
     def same_action(self, task_id: str | None, action: str) -> str | None:
-        """Id of the latest unit of a task that took the very same action."""
-        return self._took.get((task_id, action)) or self._stored.same_action(task_id, action)
+        """Id of the latest unit of a task that took the same action."""
+        return self._took.get((task_id, same_form(action))) or self._stored.same_action(task_id, action)
 
-    def source(self, identifier: str, task_id: str | None, session_id: str | None) -> str | None:
-        """Id of the first unit of a chain that holds an identifier."""
-        stored = self._stored.source(identifier, task_id, session_id)
-        staged = self._first.get((identifier, chain_of(task_id, session_id)))
-        return stored or (staged[1] if staged is not None else None)
+    def last_taken(self, action_type: str, task_id: str | None, session_id: str | None) -> str | None:
+        """Id of the latest recorded unit of a chain whose action is of a type."""
+        taken = [unit.id for unit in self._chain(task_id, session_id) if unit.action_type == action_type]
+        fresh = [unit_id for unit_id in taken if self._stored.known(unit_id) is None]
+        return fresh[-1] if fresh else self._stored.last_taken(action_type, task_id, session_id)
+
+    def last_failure(self, task_id: str | None, session_id: str | None) -> str | None:
+        """Id of the latest recorded unit of a chain that failed."""
+        failed = [unit.id for unit in self._chain(task_id, session_id) if unit.outcome is Outcome.FAILURE]
+        return failed[-1] if failed else self._stored.last_failure(task_id, session_id)
+
+    def holders(self, value: str, task_id: str | None, session_id: str | None) -> Sequence[str]:
+        """Ids of the units of a chain that may hold a value, stored before staged ones."""
+        stored = self._stored.holders(value, task_id, session_id)
+        staged = self._holding(value, task_id, session_id)
+        # What is stored and has grown in this write comes before all that is new.
+        staged.sort(key=lambda unit_id: self._stored.known(unit_id) is None)
+        return list(dict.fromkeys([*stored, *staged]))
+
+    def _holding(self, value: str, task_id: str | None, session_id: str | None) -> list[str]:
+        if value not in self._holders:
+            return [unit.id for unit in self._chain(task_id, session_id) if value in unit.text]
+        chain = self._chains[chain_of(task_id, session_id)]
+        return [unit_id for unit_id in self._holders[value] if unit_id in chain]
+
+    def _chain(self, task_id: str | None, session_id: str | None) -> Iterator[MemoryUnit]:
+        if task_id is None and session_id is None:
+            return iter(())
+        return (self._units[unit_id] for unit_id in self._chains[chain_of(task_id, session_id)])
 
     def spread(self, identifier: str) -> int:
         """How many units hold an identifier, stored or staged."""

@@ -4,6 +4,7 @@ Nothing here knows about units or stores. `analyze` is used for what is indexed 
 sides always speak the same terms.
 """
 
+from prism_core.text.actions import action_arguments, action_name, same_form
 from prism_core.text.dates import CalendarDate, date_terms, dates
 from prism_core.text.identifiers import identifiers, literal_form, rough_form, whole_identifiers
 from prism_core.text.moments import asks_time, holds_time, relative_dates
@@ -16,6 +17,8 @@ __all__ = [
     "STOP_WORDS",
     "CalendarDate",
     "O200kCounter",
+    "action_arguments",
+    "action_name",
     "analyze",
     "asks_time",
     "date_terms",
@@ -26,6 +29,7 @@ __all__ = [
     "normalize",
     "relative_dates",
     "rough_form",
+    "same_form",
     "whole_identifiers",
     "word_terms",
 ]
