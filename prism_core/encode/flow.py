@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from prism_core.encode.values import holds, is_identifier, used_values
+from prism_core.encode.values import holds, used_values
 from prism_core.protocols import WriteView
 from prism_core.types import Link, MemoryUnit, Outcome, Relation, Source, Status
 
@@ -22,17 +22,15 @@ _LAPSED = frozenset({Status.SUPERSEDED, Status.ARCHIVED})
 class Grade(IntEnum):
     """How a unit comes to hold a value, the better premise higher."""
 
-    FAILED_CALL = 0
-    ASSERTED = 1
-    FAILED = 2
-    ECHOED = 3
-    OBSERVED = 4
+    ASSERTED = 0
+    FAILED = 1
+    ECHOED = 2
+    OBSERVED = 3
 
 
-_TRUST = {Grade.FAILED_CALL: 0.3, Grade.ASSERTED: 0.7, Grade.FAILED: 0.5, Grade.ECHOED: 0.9, Grade.OBSERVED: 1.0}
+_TRUST = {Grade.ASSERTED: 0.7, Grade.FAILED: 0.5, Grade.ECHOED: 0.9, Grade.OBSERVED: 1.0}
 _HOW = {
-    Grade.FAILED_CALL: "tried in a call that failed",
-    Grade.ASSERTED: "said or passed by the assistant",
+    Grade.ASSERTED: "said by the assistant",
     Grade.FAILED: "in what a failed call returned",
     Grade.ECHOED: "returned for it",
     Grade.OBSERVED: "",
@@ -129,19 +127,15 @@ class ValueFlow:
         return _Taken(taken.value, str(again), grade, taken.spread)
 
     def _grade(self, unit_id: str, value: str) -> Grade | None:
-        """How a unit holds a value; None where it does not."""
+        """How a unit brought up a value; None where it did not, or only passed it on as an argument."""
         unit = self._unit(unit_id)
-        failed = unit.outcome is Outcome.FAILURE or unit.status in _LAPSED
-        done = f"{unit.thought or ''}\n{unit.action or ''}"
         if not holds(unit.observation, value):
-            if not holds(done, value):
-                return None
-            return Grade.FAILED_CALL if failed else Grade.ASSERTED
-        if failed:
+            return Grade.ASSERTED if unit.thought and holds(unit.thought, value) else None
+        if unit.outcome is Outcome.FAILURE or unit.status in _LAPSED:
             return Grade.FAILED
-        if unit.action is None and unit.source is Source.ASSISTANT:
-            return Grade.ASSERTED
-        return Grade.ECHOED if unit.action is not None and holds(done, value) else Grade.OBSERVED
+        if unit.action is None:
+            return Grade.ASSERTED if unit.source is Source.ASSISTANT else Grade.OBSERVED
+        return Grade.ECHOED if holds(unit.action, value) else Grade.OBSERVED
 
     def _unit(self, unit_id: str) -> MemoryUnit:
         unit = self._read.get(unit_id)

@@ -28,7 +28,7 @@ class RelationLinker:
 
     max_sources: int = 5
     max_values: int = 40
-    common: int = 8
+    common: int = 12
     nearest: bool = False
     max_read: int = 8
     cues: bool = True

@@ -10,14 +10,15 @@ from prism_core.types import MemoryUnit
 
 SHORTEST = 4
 LONGEST = 120
-"""An argument of more characters is prose: of it the identifiers count alone."""
+"""Nobody copies an argument of more characters; of it the words with a figure count alone."""
+_AROUND = "()[]{}<>,.;:!?$€£¥'\"`*"
 
 
 def used_values(unit: MemoryUnit) -> list[str]:
     """The values a unit uses: the arguments of its call and the identifiers in what it says or does, each once.
 
     An argument is a leaf of the call's JSON: a text of four characters or more or with a figure, or a number, as
-    written.
+    written. Of a text of several words, those with a figure count by themselves as well.
     """
     return list(dict.fromkeys([*_arguments(unit.action or ""), *identifiers(unit.action or unit.observation)]))
 
@@ -35,11 +36,6 @@ def holds(text: str, value: str) -> bool:
             return True
         place = text.find(value, place + 1)
     return False
-
-
-def is_identifier(value: str) -> bool:
-    """Whether a value is one that is copied rather than paraphrased."""
-    return value in identifiers(value)
 
 
 def _ends(beside: str, edge: str) -> bool:
@@ -65,8 +61,15 @@ def _arguments(action: str) -> Iterator[str]:
     except (ValueError, RecursionError):
         return
     for leaf in _leaves(parsed):
-        if len(leaf) <= LONGEST and (len(leaf) >= SHORTEST or any(map(str.isdigit, leaf))):
+        if len(leaf) <= LONGEST and (len(leaf) >= SHORTEST or _has_figure(leaf)):
             yield leaf
+        words = leaf.split()
+        if len(words) > 1:
+            yield from (word.strip(_AROUND) for word in words if _has_figure(word))
+
+
+def _has_figure(text: str) -> bool:
+    return any(map(str.isdigit, text))
 
 
 def _leaves(value: object) -> Iterator[str]:
