@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
 
 from prism_core.encode.values import holds, used_values
@@ -65,7 +65,7 @@ class _Taken:
     spread: int
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class ValueFlow:
     """Traces the values of one new unit.
 
@@ -78,7 +78,6 @@ class ValueFlow:
     unit: MemoryUnit
     view: WriteView
     rules: FlowRules
-    _read: dict[str, MemoryUnit] = field(default_factory=dict)
 
     def links(self) -> Iterator[Link]:
         """A link from every unit that the new one takes values from, the one of the rarest values first."""
@@ -115,7 +114,7 @@ class ValueFlow:
 
     def _again(self, taken: _Taken) -> _Taken:
         """Where the source's action was taken again and brought the value again, the latest time counts."""
-        source = self._unit(taken.source)
+        source = self.view.unit(taken.source)
         if source.action is None:
             return taken
         again = self.view.same_action(source.task_id, source.action)
@@ -128,7 +127,7 @@ class ValueFlow:
 
     def _grade(self, unit_id: str, value: str) -> Grade | None:
         """How a unit brought up a value; None where it did not, or only passed it on as an argument."""
-        unit = self._unit(unit_id)
+        unit = self.view.unit(unit_id)
         if not holds(unit.observation, value):
             return Grade.ASSERTED if unit.thought and holds(unit.thought, value) else None
         if unit.outcome is Outcome.FAILURE or unit.status in _LAPSED:
@@ -137,17 +136,11 @@ class ValueFlow:
             return Grade.ASSERTED if unit.source is Source.ASSISTANT else Grade.OBSERVED
         return Grade.ECHOED if holds(unit.action, value) else Grade.OBSERVED
 
-    def _unit(self, unit_id: str) -> MemoryUnit:
-        unit = self._read.get(unit_id)
-        if unit is None:
-            unit = self._read[unit_id] = self.view.unit(unit_id)
-        return unit
-
     def _link(self, source: str, taken: Sequence[_Taken], common: Sequence[str]) -> Link:
         rarest = min(each.spread for each in taken)
         grade = max(each.grade for each in taken)
         base = CONFIDENCE if self.unit.action is not None else CONFIDENCE_OF_MESSAGES
-        also = [value for value in common if holds(self._unit(source).observation, value)]
+        also = [value for value in common if holds(self.view.unit(source).observation, value)]
         values = _whole([*(each.value for each in taken), *also])
         shown = ", ".join(values[:SHOWN]) + (f" and {len(values) - SHOWN} more" if len(values) > SHOWN else "")
         return Link(

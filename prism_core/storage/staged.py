@@ -17,6 +17,7 @@ class StagedView:
     def __init__(self, stored: WriteView) -> None:
         self._stored = stored
         self._units: dict[str, MemoryUnit] = {}
+        self._read: dict[str, MemoryUnit] = {}
         self._keys: dict[str, str] = {}
         self._texts: dict[tuple[str, str], str] = {}
         self._last: dict[tuple[str, str], MemoryUnit] = {}
@@ -60,7 +61,7 @@ class StagedView:
         last = self._last.get((kind, name))
         if last is None:
             stored = self._stored.last_in_task(name) if kind == "task" else self._stored.last_in_session(name)
-            last = self._stored.unit(stored) if stored is not None else None
+            last = self.unit(stored) if stored is not None else None
         # As the stored order has it: by event time, and at equal times the later recorded one.
         self._last[kind, name] = last if last is not None and last.event_time > unit.event_time else unit
 
@@ -70,7 +71,10 @@ class StagedView:
         Raises:
             UnknownUnitError: if there is none of this id.
         """
-        return self._units.get(unit_id) or self._stored.unit(unit_id)
+        unit = self._units.get(unit_id) or self._read.get(unit_id)
+        if unit is None:
+            unit = self._read[unit_id] = self._stored.unit(unit_id)
+        return unit
 
     def known(self, unit_id: str) -> str | None:
         """The id itself where a unit of this id is staged or stored."""
