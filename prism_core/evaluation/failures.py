@@ -24,6 +24,7 @@ from prism_core.types import Source
 
 SCOPE = "run"
 HITS = (1, 3, 5, 10)
+LONG = 10
 HALVES = ("odd", "even")
 """Runs by their place in the file, from 1: on the odd ones the weights of suspicion were fitted."""
 _NOTES = (
@@ -148,7 +149,8 @@ def _outcome(failed: FailedRun, system: str, looked: Looked) -> Outcome:
     values = {f"{key}{half}": value for key, value in figures.items() for half in ("", f" {failed.half}")}
     found = Found([[str(index)] for index in looked.order], (), [str(failed.mistake)])
     counts = {"runs": 1, f"runs {failed.half}": 1}
-    return Outcome(system, failed.run.id, failed.half, values, counts, 0.0, failed.run.id, found)
+    length = f"{LONG} steps or fewer" if len(failed.steps) <= LONG else f"more than {LONG} steps"
+    return Outcome(system, failed.run.id, length, values, counts, 0.0, failed.run.id, found)
 
 
 def _medians(outcomes: Sequence[Outcome]) -> dict[str, float]:
