@@ -32,7 +32,8 @@ from prism_core.cli.options import (
 # Plain help: it is read in pipes and logs too, and comes without loading a renderer.
 app = typer.Typer(cls=OneLineErrors, rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
 evaluate = typer.Typer(
-    rich_markup_mode=None, help="Measure a memory: evidence recall, agent runs, abstention, robustness, links, failures, weights."
+    rich_markup_mode=None,
+    help="Measure a memory: evidence recall, agent runs, abstention, robustness, links, failures, weights.",
 )
 app.add_typer(evaluate, name="eval")
 

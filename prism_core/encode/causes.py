@@ -25,7 +25,8 @@ LONGEST_CLAUSE = 300
 SHOWN = 60
 
 _FAILURE = re.compile(
-    r"\b(?:fail(?:ed|s|ure|ing)?|error|errors|declined|rejected|refused|timed out|crashed)\b|失败|报错|出错|错误|被拒|超时",
+    r"\b(?:fail(?:ed|s|ure|ing)?|errors?|declined|rejected|refused|timed out|crashed)\b"
+    r"|失败|报错|出错|错误|被拒|超时",
     re.IGNORECASE,
 )
 _CUE = re.compile(

@@ -18,7 +18,7 @@ from prism_core.evaluation.bootstrap import intervals
 from prism_core.evaluation.outcomes import Found, Outcome
 from prism_core.evaluation.parallel import run_tasks
 from prism_core.evaluation.report import Report, summarize
-from prism_core.ingest import IngestRun, Record, read_records, read_traces
+from prism_core.ingest import IngestItem, IngestRun, Record, read_records, read_traces
 from prism_core.memory import PrismMemory
 from prism_core.types import Source
 
@@ -28,6 +28,7 @@ LONG = 10
 HALVES = ("odd", "even")
 """Runs by their place in the file, from 1: on the odd ones the weights of suspicion were fitted."""
 _NOTES = (
+    "longest looks at the steps that say most first",
     "nearest looks at the last step first, then at the one before it, and so on",
     "random looks at the steps that are no user's in random order; its figures are expectations",
     "the weights of suspicion were fitted on the odd runs: the even ones tell what they are worth",
@@ -85,7 +86,12 @@ def run_failures(path: str | Path, *, limit: int | None = None) -> Report:
         DatasetError: if the file cannot be read, or a run has no mistake among its messages.
     """
     runs = load_failures(path)[:limit]
-    systems: dict[str, Callable[[FailedRun], Looked]] = {"prism": suspects, "nearest": nearest, "random": at_random}
+    systems: dict[str, Callable[[FailedRun], Looked]] = {
+        "prism": suspects,
+        "longest": longest,
+        "nearest": nearest,
+        "random": at_random,
+    }
     outcomes = run_tasks([partial(_outcomes, run, systems) for run in runs], jobs=1, title="tracing failures")
     names = list(systems)
     scores = {
@@ -120,6 +126,16 @@ def suspects(failed: FailedRun) -> Looked:
 def nearest(failed: FailedRun) -> Looked:
     """The last step first."""
     return _looked(failed, failed.steps[::-1])
+
+
+def longest(failed: FailedRun) -> Looked:
+    """The step of an agent or a tool that says most first, users last; of equal ones the later."""
+
+    def size(item: IngestItem) -> tuple[bool, int, int]:
+        return item.events[0].source is not Source.USER, sum(len(event.text) for event in item.events), item.index
+
+    stored = [item for item in failed.run.items if item.events]
+    return _looked(failed, [item.index for item in sorted(stored, key=size, reverse=True)])
 
 
 def at_random(failed: FailedRun) -> Looked:

@@ -14,6 +14,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from prism_core.errors import DatasetError
@@ -82,13 +83,11 @@ def run_links(path: str | Path, *, linker: Linker | None = None, limit: int | No
         "any-word": any_word,
     }
     runs = load_traces(path)[:limit]
-    outcomes = run_tasks([lambda run=run: _outcomes(run, systems) for run in runs], jobs=1, title="linking")
+    outcomes = run_tasks([partial(_outcomes, run, systems) for run in runs], jobs=1, title="linking")
     if not outcomes:
         raise DatasetError(str(path), 1, "has no call that takes a value from before")
     names = list(systems)
-    return Report(
-        str(path), summarize(outcomes, names), _TABLES, _NOTES, intervals(outcomes, names), outcomes=outcomes
-    )
+    return Report(str(path), summarize(outcomes, names), _TABLES, _NOTES, intervals(outcomes, names), outcomes=outcomes)
 
 
 def truths(run: TraceRun) -> list[Truth]:
@@ -153,11 +152,7 @@ def any_word(run: TraceRun) -> Sources:
 
 def _outcomes(run: TraceRun, systems: Mapping[str, Callable[[TraceRun], Sources]]) -> list[Outcome]:
     calls = truths(run)
-    return [
-        outcome
-        for name, link in systems.items()
-        for outcome in _judged(run, name, calls, link(run))
-    ]
+    return [outcome for name, link in systems.items() for outcome in _judged(run, name, calls, link(run))]
 
 
 def _judged(run: TraceRun, system: str, calls: Sequence[Truth], links: Sources) -> Iterator[Outcome]:

@@ -1,8 +1,8 @@
 """How suspicious each step before a failure is, from the shape of the run alone.
 
 The weights were fitted by a conditional logit on the odd runs of a file of annotated failures (Who&When: S. Zhang et
-al., "Which Agent Causes Task Failures and When?", 2025) and rounded; `prism eval failures` prints what they are worth
-on the other half.
+al., "Which Agent Causes Task Failures and When?", 2025) and rounded, those of `corrected` and `repeats` set by hand:
+its runs have no such links. `prism eval failures` prints what the weights are worth on the other half.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from prism_core.protocols import WriteView
-from prism_core.storage.state import chain_of, is_open
-from prism_core.text import identifiers, normalize, same_form
+from prism_core.storage.state import chain_of, is_identifier, is_open, word_terms_of
+from prism_core.text import analyze, identifiers, normalize, same_form
 from prism_core.types import MemoryUnit, Outcome
 
 
@@ -27,6 +27,7 @@ class StagedView:
         self._turns: Counter[str | None] = Counter()
         self._chains: dict[str, dict[str, None]] = defaultdict(dict)
         self._answered: set[str] = set()
+        self._terms: dict[str, frozenset[str]] = {}
         self._holders: dict[str, dict[str, None]] = defaultdict(dict)
 
     def stage(self, unit: MemoryUnit, key: str | None) -> None:
@@ -36,6 +37,7 @@ class StagedView:
         if unit.id not in self._units and self._stored.known(unit.id) is None:
             self._place(unit)
         self._units[unit.id] = unit
+        self._terms.pop(unit.id, None)
         self._chains[chain_of(unit.task_id, unit.session_id)][unit.id] = None
         self._texts.setdefault((unit.kind, normalize(unit.text)), unit.id)
         if not is_open(unit):
@@ -136,10 +138,18 @@ class StagedView:
         return list(dict.fromkeys([*stored, *staged]))
 
     def _holding(self, value: str, task_id: str | None, session_id: str | None) -> list[str]:
-        if value not in self._holders:
-            return [unit.id for unit in self._chain(task_id, session_id) if value in unit.text]
-        chain = self._chains[chain_of(task_id, session_id)]
-        return [unit_id for unit_id in self._holders[value] if unit_id in chain]
+        if is_identifier(value):
+            chain = self._chains.get(chain_of(task_id, session_id), {})
+            return [unit_id for unit_id in self._holders.get(value, ()) if unit_id in chain]
+        terms = word_terms_of(value)
+        chained = self._chain(task_id, session_id) if terms else ()
+        return [unit.id for unit in chained if self._terms_of(unit).issuperset(terms)]
+
+    def _terms_of(self, unit: MemoryUnit) -> frozenset[str]:
+        terms = self._terms.get(unit.id)
+        if terms is None:
+            terms = self._terms[unit.id] = frozenset(analyze(unit.text))
+        return terms
 
     def _chain(self, task_id: str | None, session_id: str | None) -> Iterator[MemoryUnit]:
         if task_id is None and session_id is None:

@@ -368,10 +368,9 @@ class ScopeState:
 
     def holders(self, value: str, task_id: str | None, session_id: str | None) -> Sequence[str]:
         """Ids of the units of a chain that may hold a value, in the order recorded."""
-        if self._identifiers.rows(value):
+        if is_identifier(value):
             return [self._ids[row] for row in self._identifiers.within(value, chain_of(task_id, session_id))]
-        terms = [term for term in analyze(value) if not term.startswith("@")]
-        rows = self._recorded(task_id, session_id)
+        terms, rows = word_terms_of(value), self._recorded(task_id, session_id)
         if not terms:
             return []
         return [self._ids[row] for row in np.sort(rows[self.held(terms, rows).all(axis=0)]).tolist()]
@@ -396,6 +395,16 @@ class ScopeState:
 def chain_of(task_id: str | None, session_id: str | None) -> str:
     """The chain a unit belongs to: its task, else its session, else the scope as a whole."""
     return f"task {task_id}" if task_id is not None else f"session {session_id}"
+
+
+def is_identifier(value: str) -> bool:
+    """Whether a value as a whole is one that the index of identifiers would hold."""
+    return value in identifiers(value)
+
+
+def word_terms_of(value: str) -> list[str]:
+    """The index terms of a value, but for those of dates."""
+    return [term for term in analyze(value) if not term.startswith("@")]
 
 
 def is_open(unit: MemoryUnit) -> bool:

@@ -36,7 +36,7 @@ def same_form(action: str) -> str:
     if arguments is None:
         return normalize(action)
     try:
-        parsed = json.loads(arguments or "{}")
+        parsed = json.loads(arguments.strip() or "{}")
     except (ValueError, RecursionError):
         return normalize(action)
     return f"{action_name(action)}({json.dumps(parsed, sort_keys=True, ensure_ascii=False)})"
