@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence, Set
+from functools import lru_cache
 from threading import RLock
 
 import numpy as np
@@ -397,14 +398,16 @@ def chain_of(task_id: str | None, session_id: str | None) -> str:
     return f"task {task_id}" if task_id is not None else f"session {session_id}"
 
 
+@lru_cache(maxsize=1 << 12)
 def is_identifier(value: str) -> bool:
     """Whether a value as a whole is one that the index of identifiers would hold."""
     return value in identifiers(value)
 
 
-def word_terms_of(value: str) -> list[str]:
+@lru_cache(maxsize=1 << 12)
+def word_terms_of(value: str) -> tuple[str, ...]:
     """The index terms of a value, but for those of dates."""
-    return [term for term in analyze(value) if not term.startswith("@")]
+    return tuple(term for term in analyze(value) if not term.startswith("@"))
 
 
 def is_open(unit: MemoryUnit) -> bool:

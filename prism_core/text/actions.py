@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 
 from prism_core.text.normal import normalize
 
@@ -26,6 +27,7 @@ def action_arguments(action: str) -> str | None:
     return None if name is None else action.strip()[len(name) :].strip()[1:-1]
 
 
+@lru_cache(maxsize=1 << 12)
 def same_form(action: str) -> str:
     """A form that actions share which differ in white space or in the order of their arguments alone.
 

@@ -37,9 +37,7 @@ def relate() -> Iterator[Relate]:
 
     def links(events: Sequence[Event], *, linker: Linker | None = None, at_once: bool = False) -> list[Link]:
         ids = CountingIds()
-        memory = PrismMemory.open(
-            embedder=None, clock=ScriptedClock(), new_id=ids, linker=linker or RelationLinker()
-        )
+        memory = PrismMemory.open(embedder=None, clock=ScriptedClock(), new_id=ids, linker=linker or RelationLinker())
         opened.append(memory)
         batches = [list(events)] if at_once else [[event] for event in events]
         receipts = [receipt for batch in batches for receipt in memory.write_many(batch, scope="a")]

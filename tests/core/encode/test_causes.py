@@ -17,9 +17,7 @@ IN_TASK = [event.model_copy(update={"task_id": "t"}) for event in BEFORE]
 def causes(relate: Relate, event: Event, before: list[Event] = IN_TASK) -> list[tuple[str, str]]:
     links = relate([*before, event.model_copy(update={"task_id": before[0].task_id})])
     target = f"u{len(before) + 1}"
-    return [
-        (link.source, link.reason) for link in links if link.relation is Relation.CAUSES and link.target == target
-    ]
+    return [(link.source, link.reason) for link in links if link.relation is Relation.CAUSES and link.target == target]
 
 
 @pytest.mark.parametrize(

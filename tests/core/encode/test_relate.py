@@ -95,9 +95,8 @@ def test_a_value_from_another_session_is_no_source(relate: Relate) -> None:
 
 
 def test_units_without_a_chain_share_rare_identifiers_only(relate: Relate) -> None:
-    alone = {"session_id": None}
-    call = did('get({"id": "mia_77", "kind": "economy"})', **alone)
-    held = [user(f"mia_77 flies economy, part {n}", **alone) for n in range(3)]
+    call = did('get({"id": "mia_77", "kind": "economy"})', session_id=None)
+    held = [user(f"mia_77 flies economy, part {n}", session_id=None) for n in range(3)]
     assert list(sources(relate([held[0], call]), "u2")) == ["u1"]
     assert relate([*held, call], linker=RelationLinker(common=2)) == []
 

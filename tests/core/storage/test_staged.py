@@ -101,7 +101,7 @@ def test_the_latest_of_its_kind_is_staged_or_stored() -> None:
     view.stage(make_unit("u1", action="g()", action_type="g", outcome="failure", task_id="t"), None)
     assert view.last_taken("g", "t", None) == view.last_failure("t", None) == "u1"
     assert view.last_taken("f", "t", None) == "u0"
-    assert view.same_action("t", ' g( ) ') == "u1"
+    assert view.same_action("t", " g( ) ") == "u1"
 
 
 def test_a_stored_unit_that_grows_comes_before_new_ones() -> None:
