@@ -38,8 +38,9 @@ def file(tmp_path: Path) -> Path:
 
 def test_the_truth_is_who_observed_a_value(file: Path) -> None:
     get, book = truths(load_traces(file)[0])
-    assert (get.step, dict(get.sources)) == (1, {"mia_77": {0}})
-    assert (book.step, dict(book.sources)) == (4, {"visa_4411": {1}, "HAT136": {0, 1}, "economy": {0}})
+    assert (get.step, book.step) == (1, 4)
+    assert get.sources == {"mia_77": frozenset({0})}
+    assert book.sources == {"visa_4411": frozenset({1}), "HAT136": frozenset({0, 1}), "economy": frozenset({0})}
     assert book.all_sources == {0, 1}
 
 
