@@ -30,9 +30,9 @@ class Grade(IntEnum):
 
 _TRUST = {Grade.ASSERTED: 0.7, Grade.FAILED: 0.5, Grade.ECHOED: 0.9, Grade.OBSERVED: 1.0}
 _HOW = {
-    Grade.ASSERTED: "said by the assistant",
-    Grade.FAILED: "in what a failed call returned",
-    Grade.ECHOED: "returned for it",
+    Grade.ASSERTED: " (said by the assistant)",
+    Grade.FAILED: " (failed call)",
+    Grade.ECHOED: " (echoed)",
     Grade.OBSERVED: "",
 }
 
@@ -148,7 +148,7 @@ class ValueFlow:
             target=self.unit.id,
             relation=Relation.REQUIRES,
             confidence=round(base * _TRUST[grade] / (1 + 0.25 * math.log(rarest)), 3),
-            reason=f"uses {shown}" + (f", {_HOW[grade]}" if _HOW[grade] else ""),
+            reason=f"uses {shown}{_HOW[grade]}",
         )
 
 

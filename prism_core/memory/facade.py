@@ -131,19 +131,13 @@ class PrismMemory(LinkVerbs, ExplainVerbs):
         builder = ContextBuilder(counter or O200kCounter())
         states = ScopeStates(ledger, choice, max_bytes=CACHED_BYTES)
         encoder = Encoder(tagger, builder.counter, linker or RelationLinker(), new_id, used.id if used else "")
+        recorder = Recorder(ledger, states, encoder, used, clock)
+        retriever = Retriever(RulePlanner(tagger, entities), tagger, ranking or RankingOptions())
         memory = cls(
-            ledger,
-            states,
-            Recorder(ledger, states, encoder, used, clock),
-            Retriever(RulePlanner(tagger, entities), tagger, ranking or RankingOptions()),
-            builder,
-            embedder=used,
-            index=guarded,
-            new_id=new_id,
-            clock=clock,
+            ledger, states, recorder, retriever, builder, embedder=used, index=guarded, new_id=new_id, clock=clock
         )
         try:
-            settle_embedder(ledger, states, memory._recorder, used, on_embedder_change)
+            settle_embedder(ledger, states, recorder, used, on_embedder_change)
         except (QueryError, EmbedderMismatchError):
             memory.close()
             raise

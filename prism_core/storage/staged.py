@@ -25,7 +25,7 @@ class StagedView:
         self._took: dict[tuple[str | None, str], str] = {}
         self._awaiting: dict[tuple[str | None, str], dict[str, int]] = defaultdict(dict)
         self._turns: Counter[str | None] = Counter()
-        self._chains: dict[str, dict[str, None]] = defaultdict(dict)
+        self._chains: dict[str, dict[str, int]] = defaultdict(dict)
         self._answered: set[str] = set()
         self._terms: dict[str, frozenset[str]] = {}
         self._holders: dict[str, dict[str, None]] = defaultdict(dict)
@@ -38,7 +38,9 @@ class StagedView:
             self._place(unit)
         self._units[unit.id] = unit
         self._terms.pop(unit.id, None)
-        self._chains[chain_of(unit.task_id, unit.session_id)][unit.id] = None
+        chain = self._chains[chain_of(unit.task_id, unit.session_id)]
+        # What is stored already comes before all that is staged.
+        chain.setdefault(unit.id, -1 if self._stored.known(unit.id) else len(chain))
         self._texts.setdefault((unit.kind, normalize(unit.text)), unit.id)
         if not is_open(unit):
             self._answered.add(unit.id)
@@ -120,8 +122,8 @@ class StagedView:
 
     def last_taken(self, action_type: str, task_id: str | None, session_id: str | None) -> str | None:
         """Id of the latest recorded unit of a chain whose action is of a type."""
-        taken = [unit.id for unit in self._chain(task_id, session_id) if unit.action_type == action_type]
-        fresh = [unit_id for unit_id in taken if self._stored.known(unit_id) is None]
+        taken = self._chain(task_id, session_id)
+        fresh = [unit.id for unit in taken if unit.action_type == action_type and not self._stored.known(unit.id)]
         return fresh[-1] if fresh else self._stored.last_taken(action_type, task_id, session_id)
 
     def last_failure(self, task_id: str | None, session_id: str | None) -> str | None:
@@ -133,9 +135,8 @@ class StagedView:
         """Ids of the units of a chain that may hold a value, stored before staged ones."""
         stored = self._stored.holders(value, task_id, session_id)
         staged = self._holding(value, task_id, session_id)
-        # What is stored and has grown in this write comes before all that is new.
-        staged.sort(key=lambda unit_id: self._stored.known(unit_id) is None)
-        return list(dict.fromkeys([*stored, *staged]))
+        places = self._chains.get(chain_of(task_id, session_id), {})
+        return list(dict.fromkeys([*stored, *sorted(staged, key=lambda unit_id: places[unit_id])]))
 
     def _holding(self, value: str, task_id: str | None, session_id: str | None) -> list[str]:
         if is_identifier(value):

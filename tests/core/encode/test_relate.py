@@ -41,7 +41,7 @@ def test_a_call_requires_who_observed_its_values(relate: Relate, at_once: bool) 
 def test_a_failed_step_is_a_premise_only_where_nothing_else_brought_the_value(relate: Relate) -> None:
     failed = did('search({"day": 4})', "Error: only HAT555 was left")
     links = relate([failed, did('hold({"flight": "HAT555"})', "held")])
-    assert sources(links, "u2") == {"u1": "uses HAT555, in what a failed call returned"}
+    assert sources(links, "u2") == {"u1": "uses HAT555 (failed call)"}
     again = did('search({"day": 5})', "HAT555 is free")
     links = relate([failed, again, did('hold({"flight": "HAT555"})', "held")])
     assert sources(links, "u3") == {"u2": "uses HAT555"}
@@ -61,7 +61,7 @@ def test_of_a_repeated_call_the_latest_observation_counts(relate: Relate) -> Non
 def test_what_only_the_assistant_said_is_trusted_less(relate: Relate) -> None:
     events = [says("I suggest the offer HS-4471."), did('book({"offer": "HS-4471"})')]
     (link,) = relate(events)
-    assert (link.source, link.reason) == ("u1", "uses HS-4471, said by the assistant")
+    assert (link.source, link.reason) == ("u1", "uses HS-4471 (said by the assistant)")
     (observed,) = relate([user("Take HS-4471."), *events[1:]])
     assert link.confidence < observed.confidence
     # A value that was only passed on came from nowhere.
