@@ -7,6 +7,7 @@ from prism_core.embed import CachedEmbedder, MiniLMEmbedder, MultilingualEmbedde
 from prism_core.encode.conflict import ConflictRules
 from prism_core.encode.distil import RuleDistiller
 from prism_core.encode.options import EncodingOptions
+from prism_core.encode.relate import RelationLinker
 from prism_core.encode.route import MemoryRouter
 from prism_core.encode.tag import CascadeTagger, LLMTagger, RuleTagger, Tagged
 from prism_core.encode.taxonomy import IntentLabel, IntentTaxonomy
@@ -23,8 +24,10 @@ from prism_core.protocols import (
     Embedder,
     IdFactory,
     Ledger,
+    Linker,
     TokenCounter,
     VectorIndex,
+    WriteView,
 )
 from prism_core.query import PlanningOptions
 from prism_core.results import (
@@ -121,6 +124,7 @@ __all__ = [
     "Layer",
     "Ledger",
     "Link",
+    "Linker",
     "LogEntry",
     "MemoryReplyCache",
     "MemoryRouter",
@@ -144,6 +148,7 @@ __all__ = [
     "Receipt",
     "ReceiptStatus",
     "Relation",
+    "RelationLinker",
     "ReplyCache",
     "Reranker",
     "Retrieval",
@@ -159,6 +164,7 @@ __all__ = [
     "TaskGoals",
     "TokenCounter",
     "VectorIndex",
+    "WriteView",
     "message_events",
     "normalised",
     "scope_of",

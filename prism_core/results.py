@@ -287,11 +287,14 @@ class ChainStep:
         unit: the unit.
         depth: number of links between it and the unit that was asked about; 0 for that unit.
         link: the link through which it was reached; None for depth 0.
+        suspicion: of a step before a failure, how likely it is where things went wrong, against the others of the
+            chain, in [0, 1]; 0 in other chains.
     """
 
     unit: MemoryUnit
     depth: int
     link: Link | None
+    suspicion: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,6 +321,11 @@ class Chain:
     def units(self) -> tuple[MemoryUnit, ...]:
         """The units of the chain, in the order of time."""
         return tuple(step.unit for step in self.steps)
+
+    @property
+    def suspects(self) -> tuple[ChainStep, ...]:
+        """The steps of a failure path, the most suspicious first; of equal ones the later first."""
+        return tuple(sorted(reversed(self.steps), key=lambda step: -step.suspicion))
 
     def render(self) -> str:
         """The chain as text, one unit a line, indented by depth, each with the link that reached it."""
@@ -523,9 +531,14 @@ def _describe(candidate: Candidate) -> str:
     )
 
 
+_DEEPEST_SHOWN = 8
+"""Levels of indentation; steps farther away stand as far to the right as these."""
+
+
 def _chain_line(step: ChainStep) -> str:
-    indent = "  " * step.depth
+    indent = "  " * min(step.depth, _DEEPEST_SHOWN)
     text = " ".join(step.unit.text.split())
     shown = text if len(text) <= 140 else text[:137] + "..."
     via = f"  [{step.link.relation}: {step.link.reason}]" if step.link else ""
-    return f"{indent}{step.unit.event_time:%Y-%m-%d %H:%M} {shown}{via}"
+    suspicion = f"  suspicion {two_digits(step.suspicion)}" if step.suspicion else ""
+    return f"{indent}{step.unit.event_time:%Y-%m-%d %H:%M} {shown}{via}{suspicion}"

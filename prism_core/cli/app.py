@@ -32,7 +32,8 @@ from prism_core.cli.options import (
 # Plain help: it is read in pipes and logs too, and comes without loading a renderer.
 app = typer.Typer(cls=OneLineErrors, rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
 evaluate = typer.Typer(
-    rich_markup_mode=None, help="Measure a memory: evidence recall, agent runs, abstention, robustness, weights."
+    rich_markup_mode=None,
+    help="Measure a memory: evidence recall, agent runs, abstention, robustness, links, failures, weights.",
 )
 app.add_typer(evaluate, name="eval")
 labels = typer.Typer(rich_markup_mode=None, help="The labels of intents: show, suggest from what is stored, apply.")
@@ -270,6 +271,32 @@ def eval_robustness(
     from prism_core.cli import measuring
 
     measuring.eval_robustness(file, draws=draws, seed=seed, limit=limit, output=measuring.Output(json, raw))
+
+
+@evaluate.command("links")
+def eval_links(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Agent runs, one a line.")],
+    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Only the first runs.")] = None,
+    json: JsonFile = None,
+    raw: RawFile = None,
+) -> None:
+    """Do links lead to the steps that a call's values came from?"""
+    from prism_core.cli import measuring
+
+    measuring.eval_links(file, limit=limit, output=measuring.Output(json, raw))
+
+
+@evaluate.command("failures")
+def eval_failures(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Failed runs with 'mistake_step', one a line.")],
+    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Only the first runs.")] = None,
+    json: JsonFile = None,
+    raw: RawFile = None,
+) -> None:
+    """How early does a failure path name the mistake?"""
+    from prism_core.cli import measuring
+
+    measuring.eval_failures(file, limit=limit, output=measuring.Output(json, raw))
 
 
 @evaluate.command("weights")

@@ -94,7 +94,8 @@ def why(unit_id: str, place: Place, direction: Direction, *, depth: int | None, 
     for step, line in zip(chain, chain.render().splitlines(), strict=True):
         say(f"{step.unit.id}  {line}")
     if chain.truncated:
-        note(f"more units are connected; the nearest {len(chain)} are shown")
+        kept = "most suspicious" if direction is Direction.FAILURE else "nearest"
+        note(f"more units are connected; the {kept} {len(chain)} are shown")
 
 
 def _answer(memory: PrismMemory, question: Question, place: Place) -> Answer:
@@ -191,6 +192,7 @@ def _chain_fields(chain: Chain) -> dict[str, object]:
         {
             "depth": step.depth,
             "link": step.link.model_dump(mode="json") if step.link else None,
+            "suspicion": step.suspicion,
             "unit": unit_fields(step.unit),
         }
         for step in chain

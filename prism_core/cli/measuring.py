@@ -13,7 +13,16 @@ from rich.console import Console
 from prism_core.cli.options import Embedder, Tasks
 from prism_core.demo import run_demo
 from prism_core.demo.run import SCOPE
-from prism_core.evaluation import Report, run_abstention, run_qa, run_robustness, run_traces, run_weights
+from prism_core.evaluation import (
+    Report,
+    run_abstention,
+    run_failures,
+    run_links,
+    run_qa,
+    run_robustness,
+    run_traces,
+    run_weights,
+)
 from prism_core.evaluation import abstention as abstention_evaluation
 from prism_core.evaluation import qa as qa_evaluation
 from prism_core.evaluation import traces as traces_evaluation
@@ -109,6 +118,16 @@ def eval_abstention(
 def eval_robustness(file: Path, *, draws: int, seed: int, limit: int | None, output: Output) -> None:
     """Measure what wrong weights cost, with fronts and without, and print the table."""
     _report(lambda: run_robustness(file, draws=draws, seed=seed, limit=limit), output)
+
+
+def eval_links(file: Path, *, limit: int | None, output: Output) -> None:
+    """Compare REQUIRES links with where values came from, and print the table."""
+    _report(lambda: run_links(file, limit=limit), output)
+
+
+def eval_failures(file: Path, *, limit: int | None, output: Output) -> None:
+    """Rank the steps of failed runs by suspicion, and print the tables."""
+    _report(lambda: run_failures(file, limit=limit), output)
 
 
 def eval_weights(files: Sequence[Path], *, pull: float | None, limit: int | None, output: Output) -> None:

@@ -22,15 +22,14 @@ from prism_core.changes import (
 )
 from prism_core.encode.conflict import ConflictRules
 from prism_core.encode.dedup import idempotency_key, known_as
-from prism_core.encode.extract import MAX_ENTITIES, action_name, entities
+from prism_core.encode.extract import MAX_ENTITIES, entities
 from prism_core.encode.outcome import outcome_of
-from prism_core.encode.relate import links_to
 from prism_core.encode.route import MemoryRouter, Routed
 from prism_core.encode.settle import FactSettler, Settled, Told
 from prism_core.errors import InvalidEventError
-from prism_core.protocols import Distiller, IdFactory, IntentTagger, TokenCounter, WriteView
+from prism_core.protocols import Distiller, IdFactory, IntentTagger, Linker, TokenCounter, WriteView
 from prism_core.results import Receipt, ReceiptStatus
-from prism_core.text import normalize, relative_dates
+from prism_core.text import action_name, normalize, relative_dates
 from prism_core.types import Claim, Event, Fact, Kind, Layer, MemoryUnit, Outcome, Scope, Source
 
 _FIELDS = TypeAdapter(dict[str, object])
@@ -87,6 +86,7 @@ class Encoder:
     Attributes:
         tagger: gives intent labels.
         counter: counts tokens.
+        linker: relates a new unit to those before it.
         new_id: makes ids of units.
         embedder_id: written with the vectors; empty without an embedder.
         router: says how important an event is, and which layer it belongs to.
@@ -99,6 +99,7 @@ class Encoder:
 
     tagger: IntentTagger
     counter: TokenCounter
+    linker: Linker
     new_id: IdFactory
     embedder_id: str
     router: MemoryRouter = field(default_factory=MemoryRouter)
@@ -180,7 +181,7 @@ class Encoder:
         unit = self._unit(event, context, key, claims)
         tokens = self.counter.count(unit.text)
         changes: list[Change] = [AddUnit(unit, tokens), PutVector(unit.id, self.embedder_id, None)]
-        changes += [AddLink(link) for link in links_to(unit, parent, context.view)]
+        changes += [AddLink(link) for link in self.linker.links(unit, parent, context.view)]
         missing = f"its parent {event.parent!r} is unknown" if event.parent and parent is None else ""
         if self.read_when is not None and self.read_when(unit, len(claims)):
             changes.append(MarkUnread(unit.id))
@@ -299,11 +300,15 @@ def _same_fact(one: Fact, other: Fact) -> bool:
 
 
 def _call_of(event: Event, view: WriteView) -> MemoryUnit | None:
-    """The call that a tool's reply answers; call ids may repeat, so the latest open one counts."""
+    """The call that a tool's reply answers.
+
+    Call ids may repeat. Replies to calls made together come in their order, so the oldest of them counts; a call that
+    was left open before somebody spoke was given up.
+    """
     if event.source is not Source.TOOL or event.action is not None or event.tool_call_id is None:
         return None
     calls = view.open_calls(event.session_id, event.tool_call_id)
-    return view.unit(calls[-1]) if calls else None
+    return view.unit(max(calls, key=lambda call: calls[call])) if calls else None
 
 
 def _parent_id(event: Event, view: WriteView) -> str | None:

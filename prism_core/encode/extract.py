@@ -27,19 +27,12 @@ _PATTERNS = (
     re.compile(r"\b[A-Z][a-z]+(?:[A-Z][a-z0-9]+)+\b"),
     re.compile(rf"[$€£¥]\s?\d(?:[\d,.]*\d)?|(?<![\d.,])\d[\d,.]*\s?(?:{_UNITS})"),
 )
-_CALL = re.compile(r"([A-Za-z_][\w.:-]*)\s*\(.*\)", re.DOTALL)
 _QUOTED = re.compile(r"[\"“]([^\"”\n]{2,80})[\"”]|《([^》\n]{1,80})》|「([^」\n]{2,80})」|`([^`\n]{2,80})`")
 _NAME = re.compile(r"(?<![\w.])[A-ZÀ-ÖØ-Þ][\w'’-]*(?:\s+(?:(?:of|de|la|van|von|the|&)\s+)?[A-ZÀ-ÖØ-Þ0-9][\w'’-]*)*")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:\n>\"“(\[{]\s*|\n\s*[-*]\s*)$")
 _CHINESE_PLACE = re.compile(
     r"(?:(?![我在他她你们的去到从和是了把给跟于])[\u4e00-\u9fff]){2,6}(?:大学|公司|医院|学校|机场|酒店|公园|餐厅|银行|车站)"
 )
-
-
-def action_name(action: str) -> str | None:
-    """The name of the action in a call written as text, `book_hotel({"city": "Oslo"})`; None for anything else."""
-    call = _CALL.fullmatch(action.strip())
-    return call[1] if call is not None else None
 
 
 def entities(text: str) -> tuple[str, ...]:

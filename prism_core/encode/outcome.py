@@ -12,7 +12,7 @@ _FAILURE = re.compile(
     rf"\A[\[{{\"' ]{{0,5}}(?:error|failed|failure|exception|fatal|traceback)\b{_NONE}"
     r"|\A\W*\w+ failed\b|^Traceback \(most recent call last\)|^\w*(?:Error|Exception): "
     r"|\b(?:permission denied|access denied|command not found|no such file|connection refused|timed out|unauthorized)\b"
-    r"|\bexit(?:ed with)? (?:code|status):? ?[1-9]"
+    r"|\bexit(?:ed with)? ?(?:code|status):? ?[1-9]"
     r"|\"(?:status_code|status|code)\": ?[45]\d\d\b|\A(?:HTTP(?:/\d(?:\.\d)?)? )?[45]\d\d [A-Z]"
     r"|\bHTTP(?:/\d(?:\.\d)?)? [45]\d\d\b"
     r"|\"(?:success|ok)\": ?false|\"error\": ?(?:\"[^\"]|\{)"
@@ -21,7 +21,7 @@ _FAILURE = re.compile(
 )
 _SUCCESS = re.compile(
     r"\b(?:success(?:ful|fully)?|succeeded|confirmed|done|ok|saved|created|updated|booked|sent|cancelled|completed|passed)\b"
-    r"|\bexit(?:ed with)? (?:code|status):? ?0\b|\b200 OK\b|成功|完成|已(?:保存|预订|确认|发送|更新)",
+    r"|\bexit(?:ed with)? ?(?:code|status):? ?0\b|\b200 OK\b|成功|完成|已(?:保存|预订|确认|发送|更新)",
     re.IGNORECASE,
 )
 

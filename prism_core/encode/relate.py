@@ -1,30 +1,52 @@
-"""Links from earlier units to a new one: order, explicit parents, repeated actions and value flow."""
+"""Links from earlier units to a new one: order, explicit parents, repeated actions, value flow and stated causes."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 
+from prism_core.encode.causes import stated_causes
+from prism_core.encode.flow import FlowRules, ValueFlow
 from prism_core.protocols import WriteView
-from prism_core.text import identifiers
-from prism_core.types import Link, MemoryUnit, Relation, Source
-
-MAX_SOURCES = 5
-MAX_NAMED = 20
-MAX_HOLDERS = 8
-"""Without a task or a session, an identifier held by more units than this says little about where it came from."""
+from prism_core.types import Link, MemoryUnit, Relation
 
 
-def links_to(unit: MemoryUnit, parent: str | None, view: WriteView) -> list[Link]:
-    """All links that lead to a new unit.
+@dataclass(frozen=True, slots=True)
+class RelationLinker:
+    """Makes links by rules, without a model. Implements `protocols.Linker`.
 
-    Args:
-        unit: the new unit.
-        parent: id of its explicit parent, if any.
-        view: what was stored before it.
+    Every link leads from an earlier unit to the new one, so that links never form a cycle.
+
+    Attributes:
+        max_sources: REQUIRES links to one unit at most.
+        max_values: values of one unit that are looked up at most.
+        common: a value that more units of its chain hold makes no link.
+        nearest: trace a value to the latest unit that observed it, instead of the first.
+        max_read: units that are read at most to find the source of one value.
+        cues: whether "because", "therefore" and the like make CAUSES links.
     """
-    links = [*_order(unit, view), *_parent(unit, parent), *_repetition(unit, view), *_value_flow(unit, view)]
-    return [link for link in links if link.source != unit.id]
+
+    max_sources: int = 5
+    max_values: int = 40
+    common: int = 12
+    nearest: bool = False
+    max_read: int = 8
+    cues: bool = True
+
+    def links(self, unit: MemoryUnit, parent: str | None, view: WriteView) -> list[Link]:
+        """All links that lead to a new unit.
+
+        Args:
+            unit: the new unit.
+            parent: id of its explicit parent, if any.
+            view: what was stored before it.
+        """
+        rules = FlowRules(self.max_sources, self.max_values, self.common, self.nearest, self.max_read)
+        found = [*_order(unit, view), *_parent(unit, parent), *_repetition(unit, view)]
+        found += ValueFlow(unit, view, rules).links()
+        if self.cues:
+            found += (link for link in stated_causes(unit, view) if link.source != parent)
+        return [link for link in found if link.source != unit.id]
 
 
 def _order(unit: MemoryUnit, view: WriteView) -> Iterator[Link]:
@@ -49,31 +71,3 @@ def _repetition(unit: MemoryUnit, view: WriteView) -> Iterator[Link]:
     before = view.same_action(unit.task_id, unit.action)
     if before is not None:
         yield Link(source=before, target=unit.id, relation=Relation.REPEATS, reason="the same action and arguments")
-
-
-def _value_flow(unit: MemoryUnit, view: WriteView) -> Iterator[Link]:
-    """The units that first brought up the identifiers this one uses."""
-    if unit.source is not Source.ASSISTANT:
-        return
-    brought: dict[str, list[str]] = defaultdict(list)
-    for value in identifiers(unit.action or unit.observation):
-        source = view.source(value, unit.task_id, unit.session_id)
-        in_chain = unit.task_id is not None or unit.session_id is not None
-        if source is not None and (in_chain or view.spread(value) <= MAX_HOLDERS):
-            brought[source].append(value)
-    richest = sorted(brought, key=lambda source: -len(brought[source]))[:MAX_SOURCES]
-    for source in richest:
-        values = _whole(brought[source][:MAX_NAMED])
-        shown = ", ".join(values[:4]) + (f" and {len(values) - 4} more" if len(values) > 4 else "")
-        yield Link(
-            source=source,
-            target=unit.id,
-            relation=Relation.REQUIRES,
-            confidence=0.9 if unit.action else 0.7,
-            reason=f"uses {shown}",
-        )
-
-
-def _whole(values: list[str]) -> list[str]:
-    """Without those that are only a part of another."""
-    return [value for value in values if not any(value != other and value in other for other in values)]

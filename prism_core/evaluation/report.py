@@ -93,8 +93,11 @@ class Report:
         for name, scores in list(self.systems.items())[:1]:
             for title, columns in list(self.tables.items())[:1]:
                 _print_categories(console, f"{name}: {title}, by category", columns, scores.by_category)
-        latency = {name: scores.latency_ms for name, scores in self.systems.items()}
-        print_table(console, "search time in ms, without the query's embedding", {"p50": "p50", "p95": "p95"}, latency)
+        latency = {name: scores.latency_ms for name, scores in self.systems.items() if any(scores.latency_ms.values())}
+        if latency:
+            print_table(
+                console, "search time in ms, without the query's embedding", {"p50": "p50", "p95": "p95"}, latency
+            )
         for note in self.notes:
             console.print(note, style="dim", markup=False)
 

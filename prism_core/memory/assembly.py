@@ -77,6 +77,7 @@ def assemble(store: Store, wanted: Wanted, *, create: bool) -> Assembly:
     encoder = Encoder(
         tagger,
         builder.counter,
+        options.linker,
         wanted.new_id,
         wanted.embedder.id if wanted.embedder is not None else "",
         router=options.router,

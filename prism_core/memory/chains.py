@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 
 import numpy as np
 
 from prism_core.errors import QueryError, UnknownUnitError
+from prism_core.memory.suspicion import Suspect, suspicions
 from prism_core.protocols import Ledger
 from prism_core.results import Chain, ChainStep
 from prism_core.storage.graph import Reached
@@ -15,6 +17,8 @@ from prism_core.types import EXPLAINING_RELATIONS, Relation
 
 LEADING = EXPLAINING_RELATIONS | {Relation.FOLLOWS, Relation.REPEATS}
 """Relations along which a failure is traced back."""
+WALKED = 1000
+"""Units before a failure that are weighed, the nearest ones."""
 
 
 def why(state: ScopeState, ledger: Ledger, unit_id: str, *, depth: int, limit: int) -> Chain:
@@ -36,12 +40,24 @@ def failure_path(
 ) -> Chain:
     """What the given unit, or the latest failed step, rests on: decisions, sources, and the steps in between.
 
+    Every step has its suspicion; where more are connected than may be returned, the most suspicious are.
+
     Raises:
         QueryError: if no unit is given and nothing failed.
     """
     root = unit_id if unit_id is not None else _latest_failure(state, task_id)
     _check(state, root, depth, limit)
-    return _chain(ledger, state, root, state.graph.ancestors(root, LEADING, depth=depth), limit)
+    walk = islice(state.graph.ancestors(root, LEADING, depth=depth), WALKED)
+    found = [Reached(root, 0, None), *walk]
+    units = ledger.units(state.scope, [item.unit_id for item in found])
+    suspects = [Suspect(item, unit) for item, unit in zip(found, units, strict=True)]
+    steps = [
+        ChainStep(suspect.unit, suspect.reached.depth, suspect.reached.link, suspicion)
+        for suspect, suspicion in zip(suspects, suspicions(state, suspects, root), strict=True)
+    ]
+    # The failure itself, then the nearer of two that are equally suspicious.
+    steps.sort(key=lambda step: (step.depth > 0, -step.suspicion, step.depth))
+    return Chain(root, _in_order(state, steps[:limit]), truncated=len(steps) > limit)
 
 
 def _latest_failure(state: ScopeState, task_id: str | None) -> str:
@@ -66,5 +82,8 @@ def _chain(ledger: Ledger, state: ScopeState, root: str, reached: Iterable[Reach
     shown = found[:limit]
     units = ledger.units(state.scope, [item.unit_id for item in shown])
     steps = [ChainStep(unit, item.depth, item.link) for unit, item in zip(units, shown, strict=True)]
-    steps.sort(key=lambda step: (step.unit.event_time, state.rows([step.unit.id])[0]))
-    return Chain(root, tuple(steps), truncated=len(found) > limit)
+    return Chain(root, _in_order(state, steps), truncated=len(found) > limit)
+
+
+def _in_order(state: ScopeState, steps: Iterable[ChainStep]) -> tuple[ChainStep, ...]:
+    return tuple(sorted(steps, key=lambda step: (step.unit.event_time, state.rows([step.unit.id])[0])))

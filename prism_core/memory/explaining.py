@@ -11,6 +11,9 @@ from prism_core.results import Chain, LogEntry, Precedents, TaskGoals
 from prism_core.storage.ledger import SqlLedger
 from prism_core.types import Scope
 
+FAILURE_DEPTH = 200
+"""Mistakes may be made long before they show: of a failure the whole run is looked at."""
+
 
 class ExplainVerbs(ABC):
     """What `PrismMemory` answers about single units and actions."""
@@ -52,17 +55,20 @@ class ExplainVerbs(ABC):
         *,
         scope: object,
         task_id: str | None = None,
-        depth: int = 8,
+        depth: int = FAILURE_DEPTH,
         limit: int = 50,
     ) -> Chain:
-        """What a failure rests on: the steps, sources and decisions that led to it.
+        """What a failure rests on: the steps, sources and decisions that led to it, each with its suspicion.
+
+        `Chain.suspects` has them in the order in which one would look for the mistake. How good that order is:
+        `prism eval failures`.
 
         Args:
             unit_id: the failed unit; the latest failed step when None.
             scope: whose memory.
             task_id: look for the latest failed step in this task only.
             depth: links to walk at most.
-            limit: units to return at most.
+            limit: units to return at most, the most suspicious ones.
 
         Raises:
             UnknownUnitError: if the scope has no unit of this id.

@@ -25,7 +25,7 @@ from prism_core.results import Position, Receipt, ReceiptStatus
 from prism_core.storage.staged import StagedView
 from prism_core.storage.state import ScopeState
 from prism_core.storage.states import ScopeStates
-from prism_core.types import Event, Kind, MemoryUnit, Scope, Source
+from prism_core.types import ACYCLIC_RELATIONS, Event, Kind, MemoryUnit, Scope, Source
 
 MAX_ATTEMPTS = 64
 POLITE_ATTEMPTS = 3
@@ -366,13 +366,16 @@ class Recorder:
     ) -> list[Encoded]:
         view = StagedView(state)
         encoded = []
+        beside: dict[str, list[str]] = {}
         for event, receipt_id in zip(events, receipt_ids, strict=True):
             item = self._encoder.encode(event, WriteContext(scope, view, self._tick()), receipt_id)
             for unit, _ in item.units:
                 view.stage(unit, item.key if item.unit is not None and unit.id == item.unit.id else None)
             for change in item.changes:
                 if isinstance(change, AddLink):
-                    state.graph.check_acyclic(change.link)
+                    state.graph.check_acyclic(change.link, beside)
+                    if change.link.relation in ACYCLIC_RELATIONS:
+                        beside.setdefault(change.link.source, []).append(change.link.target)
                 if isinstance(change, AddLink | RemoveLink):
                     view.stage_link(change.link, removed=isinstance(change, RemoveLink))
             encoded.append(item)

@@ -4,6 +4,7 @@
 """
 
 from prism_core.protocols.ledger import Apply, Delta, InboxItem, Ledger
+from prism_core.protocols.linking import Linker
 from prism_core.protocols.parts import (
     LLM,
     Clock,
@@ -33,6 +34,7 @@ __all__ = [
     "IntentTagger",
     "Introspector",
     "Ledger",
+    "Linker",
     "Planner",
     "ScopeView",
     "SelectiveEmbedder",

@@ -239,16 +239,34 @@ class WriteView(Protocol):
         """Id of the latest unit of a task with this step id."""
         ...
 
-    def open_calls(self, session_id: str | None, tool_call_id: str) -> Sequence[str]:
-        """Ids of the calls of a session that have this tool call id and no reply yet, oldest first."""
+    def open_calls(self, session_id: str | None, tool_call_id: str) -> Mapping[str, int]:
+        """The turns of the calls of a session that have this tool call id and no reply yet, by unit id, oldest first.
+
+        A turn is how many units that are no calls the session had before: calls made together are of one turn.
+        """
+        ...
+
+    def turn(self, session_id: str | None) -> int:
+        """How many units of a session are no calls."""
         ...
 
     def same_action(self, task_id: str | None, action: str) -> str | None:
-        """Id of the latest unit of a task that took the very same action."""
+        """Id of the latest unit of a task that took the same action, whatever the order of its arguments."""
         ...
 
-    def source(self, identifier: str, task_id: str | None, session_id: str | None) -> str | None:
-        """Id of the first unit of a task (else session, else scope) that holds an identifier."""
+    def last_taken(self, action_type: str, task_id: str | None, session_id: str | None) -> str | None:
+        """Id of the latest recorded unit of a task (else session) whose action is of a type."""
+        ...
+
+    def last_failure(self, task_id: str | None, session_id: str | None) -> str | None:
+        """Id of the latest recorded unit of a task (else session) that failed."""
+        ...
+
+    def holders(self, value: str, task_id: str | None, session_id: str | None) -> Sequence[str]:
+        """Ids of the units of a task (else session, else scope) that may hold a value, in the order recorded.
+
+        Exactly those that hold it for a value that is an identifier; for others those that hold all its words.
+        """
         ...
 
     def spread(self, identifier: str) -> int:

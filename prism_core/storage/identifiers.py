@@ -82,10 +82,9 @@ class IdentifierIndex:
         """In how many chains an identifier occurs, and the rows that hold it."""
         return len(self._chains[number]), np.array(self._rows[number], dtype=np.intp)
 
-    def first(self, value: str, chain: str) -> int | None:
-        """The first row of a chain that holds an identifier."""
-        number = self._numbers.get(value)
-        return None if number is None else self._chains[number].get(chain)
+    def within(self, value: str, chain: str) -> list[int]:
+        """Rows of a chain that hold an identifier, in the order recorded."""
+        return [row for row in self.rows(value) if self._chain_of[row] == chain]
 
     def rows(self, value: str) -> list[int]:
         """Rows that hold an identifier, by its exact value."""

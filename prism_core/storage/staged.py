@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 
 from prism_core.protocols import WriteView
 from prism_core.storage.facts import FactIndex
-from prism_core.storage.state import chain_of, is_open
-from prism_core.text import identifiers, normalize
-from prism_core.types import Link, MemoryUnit, Relation
+from prism_core.storage.state import chain_of, is_identifier, is_open, word_terms_of
+from prism_core.text import analyze, identifiers, normalize, same_form
+from prism_core.types import Link, MemoryUnit, Outcome, Relation
 
 
 class StagedView:
@@ -18,18 +18,20 @@ class StagedView:
     def __init__(self, stored: WriteView) -> None:
         self._stored = stored
         self._units: dict[str, MemoryUnit] = {}
+        self._read: dict[str, MemoryUnit] = {}
         self._keys: dict[str, str] = {}
         self._texts: dict[tuple[str, str], str] = {}
         self._last: dict[tuple[str, str], MemoryUnit] = {}
         self._steps: dict[tuple[str | None, str], str] = {}
         self._took: dict[tuple[str | None, str], str] = {}
-        self._awaiting: dict[tuple[str | None, str], list[str]] = defaultdict(list)
+        self._awaiting: dict[tuple[str | None, str], dict[str, int]] = defaultdict(dict)
+        self._turns: Counter[str | None] = Counter()
+        self._chains: dict[str, dict[str, int]] = defaultdict(dict)
         self._answered: set[str] = set()
-        self._holders: dict[str, set[str]] = defaultdict(set)
-        self._first: dict[tuple[str, str], tuple[int, str]] = {}
-        self._places: dict[str, int] = {}
         self._facts = FactIndex()
         self._links: dict[tuple[str, str], Link | None] = {}
+        self._terms: dict[str, frozenset[str]] = {}
+        self._holders: dict[str, dict[str, None]] = defaultdict(dict)
 
     def stage(self, unit: MemoryUnit, key: str | None) -> None:
         """Lay a new or changed unit over what is stored."""
@@ -37,17 +39,17 @@ class StagedView:
             self._keys[key] = unit.id
         if unit.id not in self._units and self._stored.known(unit.id) is None:
             self._place(unit)
-        # What is stored already comes before all that is staged.
-        place = self._places.setdefault(unit.id, -1 if self._stored.known(unit.id) else len(self._places))
         self._units[unit.id] = unit
         self._facts.put(unit)
+        self._terms.pop(unit.id, None)
+        chain = self._chains[chain_of(unit.task_id, unit.session_id)]
+        # What is stored already comes before all that is staged.
+        chain.setdefault(unit.id, -1 if self._stored.known(unit.id) else len(chain))
         self._texts.setdefault((unit.kind, normalize(unit.text)), unit.id)
         if not is_open(unit):
             self._answered.add(unit.id)
         for value in identifiers(unit.text):
-            self._holders[value].add(unit.id)
-            held = (value, chain_of(unit.task_id, unit.session_id))
-            self._first[held] = min((place, unit.id), self._first.get(held, (place, unit.id)))
+            self._holders[value][unit.id] = None
 
     def _place(self, unit: MemoryUnit) -> None:
         self._note_last("task", unit.task_id, unit)
@@ -55,9 +57,11 @@ class StagedView:
         if unit.step_id is not None:
             self._steps[unit.task_id, unit.step_id] = unit.id
         if unit.action is not None:
-            self._took[unit.task_id, unit.action] = unit.id
+            self._took[unit.task_id, same_form(unit.action)] = unit.id
             if unit.tool_call_id is not None:
-                self._awaiting[unit.session_id, unit.tool_call_id].append(unit.id)
+                self._awaiting[unit.session_id, unit.tool_call_id][unit.id] = self.turn(unit.session_id)
+        else:
+            self._turns[unit.session_id] += 1
 
     def _note_last(self, kind: str, name: str | None, unit: MemoryUnit) -> None:
         if name is None:
@@ -65,7 +69,7 @@ class StagedView:
         last = self._last.get((kind, name))
         if last is None:
             stored = self._stored.last_in_task(name) if kind == "task" else self._stored.last_in_session(name)
-            last = self._stored.unit(stored) if stored is not None else None
+            last = self.unit(stored) if stored is not None else None
         # As the stored order has it: by event time, and at equal times the later recorded one.
         self._last[kind, name] = last if last is not None and last.event_time > unit.event_time else unit
 
@@ -75,7 +79,10 @@ class StagedView:
         Raises:
             UnknownUnitError: if there is none of this id.
         """
-        return self._units.get(unit_id) or self._stored.unit(unit_id)
+        unit = self._units.get(unit_id) or self._read.get(unit_id)
+        if unit is None:
+            unit = self._read[unit_id] = self._stored.unit(unit_id)
+        return unit
 
     def known(self, unit_id: str) -> str | None:
         """The id itself where a unit of this id is staged or stored."""
@@ -103,21 +110,56 @@ class StagedView:
         """Id of the latest unit of a task with this step id."""
         return self._steps.get((task_id, step_id)) or self._stored.step(task_id, step_id)
 
-    def open_calls(self, session_id: str | None, tool_call_id: str) -> Sequence[str]:
-        """Ids of the calls with this tool call id and no reply yet, oldest first."""
+    def open_calls(self, session_id: str | None, tool_call_id: str) -> Mapping[str, int]:
+        """The turns of the calls with this tool call id and no reply yet, oldest first."""
         stored = self._stored.open_calls(session_id, tool_call_id)
-        staged = self._awaiting.get((session_id, tool_call_id), ())
-        return [call for call in (*stored, *staged) if call not in self._answered]
+        staged = self._awaiting.get((session_id, tool_call_id), {})
+        return {call: turn for call, turn in (*stored.items(), *staged.items()) if call not in self._answered}
+
+    def turn(self, session_id: str | None) -> int:
+        """How many units of a session are no calls, stored or staged."""
+        return self._stored.turn(session_id) + self._turns[session_id]
 
     def same_action(self, task_id: str | None, action: str) -> str | None:
-        """Id of the latest unit of a task that took the very same action."""
-        return self._took.get((task_id, action)) or self._stored.same_action(task_id, action)
+        """Id of the latest unit of a task that took the same action."""
+        return self._took.get((task_id, same_form(action))) or self._stored.same_action(task_id, action)
 
-    def source(self, identifier: str, task_id: str | None, session_id: str | None) -> str | None:
-        """Id of the first unit of a chain that holds an identifier."""
-        stored = self._stored.source(identifier, task_id, session_id)
-        staged = self._first.get((identifier, chain_of(task_id, session_id)))
-        return stored or (staged[1] if staged is not None else None)
+    def last_taken(self, action_type: str, task_id: str | None, session_id: str | None) -> str | None:
+        """Id of the latest recorded unit of a chain whose action is of a type."""
+        taken = self._chain(task_id, session_id)
+        fresh = [unit.id for unit in taken if unit.action_type == action_type and not self._stored.known(unit.id)]
+        return fresh[-1] if fresh else self._stored.last_taken(action_type, task_id, session_id)
+
+    def last_failure(self, task_id: str | None, session_id: str | None) -> str | None:
+        """Id of the latest recorded unit of a chain that failed."""
+        failed = [unit.id for unit in self._chain(task_id, session_id) if unit.outcome is Outcome.FAILURE]
+        return failed[-1] if failed else self._stored.last_failure(task_id, session_id)
+
+    def holders(self, value: str, task_id: str | None, session_id: str | None) -> Sequence[str]:
+        """Ids of the units of a chain that may hold a value, stored before staged ones."""
+        stored = self._stored.holders(value, task_id, session_id)
+        staged = self._holding(value, task_id, session_id)
+        places = self._chains.get(chain_of(task_id, session_id), {})
+        return list(dict.fromkeys([*stored, *sorted(staged, key=lambda unit_id: places[unit_id])]))
+
+    def _holding(self, value: str, task_id: str | None, session_id: str | None) -> list[str]:
+        if is_identifier(value):
+            chain = self._chains.get(chain_of(task_id, session_id), {})
+            return [unit_id for unit_id in self._holders.get(value, ()) if unit_id in chain]
+        terms = word_terms_of(value)
+        chained = self._chain(task_id, session_id) if terms else ()
+        return [unit.id for unit in chained if self._terms_of(unit).issuperset(terms)]
+
+    def _terms_of(self, unit: MemoryUnit) -> frozenset[str]:
+        terms = self._terms.get(unit.id)
+        if terms is None:
+            terms = self._terms[unit.id] = frozenset(analyze(unit.text))
+        return terms
+
+    def _chain(self, task_id: str | None, session_id: str | None) -> Iterator[MemoryUnit]:
+        if task_id is None and session_id is None:
+            return iter(())
+        return (self._units[unit_id] for unit_id in self._chains[chain_of(task_id, session_id)])
 
     def spread(self, identifier: str) -> int:
         """How many units hold an identifier, stored or staged."""

@@ -6,8 +6,9 @@ time; a new one applies the delta from seq 0.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence, Set
+from functools import lru_cache
 from threading import RLock
 
 import numpy as np
@@ -28,7 +29,7 @@ from prism_core.storage.keys import KeyIndex
 from prism_core.storage.lexical import LexicalIndex
 from prism_core.storage.metadata import MetadataIndex
 from prism_core.storage.origins import MOST_CALLS, ArgumentOrigins, Offers, Origin, lifts
-from prism_core.text import analyze, date_terms, identifiers, normalize, relative_dates
+from prism_core.text import analyze, date_terms, identifiers, normalize, relative_dates, same_form
 from prism_core.types import EXPLAINING_RELATIONS, IntentQuery, Link, MemoryUnit, Outcome, Relation, Scope, ancestors_of
 
 BYTES_PER_UNIT = 600
@@ -71,7 +72,8 @@ class ScopeState:
         self.facts = FactIndex()
         self.goal_index = GoalIndex()
         self._actions: dict[str, list[int]] = defaultdict(list)
-        self._awaiting: dict[tuple[str | None, str], dict[str, None]] = defaultdict(dict)
+        self._awaiting: dict[tuple[str | None, str], dict[str, int]] = defaultdict(dict)
+        self._turns: Counter[str | None] = Counter()
         self._steps: dict[tuple[str | None, str], str] = {}
         self._took: dict[tuple[str | None, str], str] = {}
         self._metadata: MetadataIndex | None = None
@@ -137,7 +139,8 @@ class ScopeState:
             self._metadata.put(row, unit.metadata)
         self.facts.put(unit)
         self.goal_index.put(unit, chain)
-        self._await_reply(unit)
+        if unit.action is not None and unit.tool_call_id is not None and not is_open(unit):
+            self._awaiting[unit.session_id, unit.tool_call_id].pop(unit.id, None)
 
     def _place(self, unit: MemoryUnit, row: int, chain: str) -> None:
         if unit.action_type:
@@ -150,17 +153,12 @@ class ScopeState:
         if unit.step_id is not None:
             self._steps[unit.task_id, unit.step_id] = unit.id
         if unit.action is not None:
-            self._took[unit.task_id, unit.action] = unit.id
+            self._took[unit.task_id, same_form(unit.action)] = unit.id
             self._profiles.add(unit.action_type or "", values, chain)
-
-    def _await_reply(self, unit: MemoryUnit) -> None:
-        if unit.tool_call_id is None or unit.action is None:
-            return
-        calls = self._awaiting[unit.session_id, unit.tool_call_id]
-        if is_open(unit):
-            calls[unit.id] = None
+            if unit.tool_call_id is not None:
+                self._awaiting[unit.session_id, unit.tool_call_id][unit.id] = self.turn(unit.session_id)
         else:
-            calls.pop(unit.id, None)
+            self._turns[unit.session_id] += 1
 
     @property
     def nbytes(self) -> int:
@@ -368,18 +366,39 @@ class ScopeState:
         """Id of the latest unit of a task with this step id."""
         return self._steps.get((task_id, step_id))
 
-    def open_calls(self, session_id: str | None, tool_call_id: str) -> Sequence[str]:
-        """Ids of the calls with this tool call id and no reply yet, oldest first."""
-        return list(self._awaiting.get((session_id, tool_call_id), ()))
+    def open_calls(self, session_id: str | None, tool_call_id: str) -> Mapping[str, int]:
+        """The turns of the calls with this tool call id and no reply yet, oldest first."""
+        return self._awaiting.get((session_id, tool_call_id), {})
+
+    def turn(self, session_id: str | None) -> int:
+        """How many units of a session are no calls."""
+        return self._turns[session_id]
 
     def same_action(self, task_id: str | None, action: str) -> str | None:
-        """Id of the latest unit of a task that took the very same action."""
-        return self._took.get((task_id, action))
+        """Id of the latest unit of a task that took the same action."""
+        return self._took.get((task_id, same_form(action)))
 
-    def source(self, identifier: str, task_id: str | None, session_id: str | None) -> str | None:
-        """Id of the first unit of a chain that holds an identifier."""
-        row = self._identifiers.first(identifier, chain_of(task_id, session_id))
-        return None if row is None else self._ids[row]
+    def last_taken(self, action_type: str, task_id: str | None, session_id: str | None) -> str | None:
+        """Id of the latest recorded unit of a chain whose action is of a type."""
+        rows = self._recorded(task_id, session_id)
+        return self._id(int(np.max(np.intersect1d(rows, self.acting(action_type)), initial=-1)))
+
+    def last_failure(self, task_id: str | None, session_id: str | None) -> str | None:
+        """Id of the latest recorded unit of a chain that failed."""
+        rows = self._recorded(task_id, session_id)
+        return self._id(int(np.max(rows[self.columns.failed[rows]], initial=-1)))
+
+    def holders(self, value: str, task_id: str | None, session_id: str | None) -> Sequence[str]:
+        """Ids of the units of a chain that may hold a value, in the order recorded."""
+        if is_identifier(value):
+            return [self._ids[row] for row in self._identifiers.within(value, chain_of(task_id, session_id))]
+        terms, rows = word_terms_of(value), self._recorded(task_id, session_id)
+        if not terms:
+            return []
+        return [self._ids[row] for row in np.sort(rows[self.held(terms, rows).all(axis=0)]).tolist()]
+
+    def _recorded(self, task_id: str | None, session_id: str | None) -> IntArray:
+        return self.chain(task_id=task_id) if task_id is not None else self.chain(session_id=session_id)
 
     def spread(self, identifier: str) -> int:
         """How many units hold an identifier."""
@@ -414,6 +433,18 @@ def chain_of(task_id: str | None, session_id: str | None) -> str:
 
 def _supersedes(link: Link) -> bool:
     return link.relation is Relation.SUPERSEDES
+
+
+@lru_cache(maxsize=1 << 12)
+def is_identifier(value: str) -> bool:
+    """Whether a value as a whole is one that the index of identifiers would hold."""
+    return value in identifiers(value)
+
+
+@lru_cache(maxsize=1 << 12)
+def word_terms_of(value: str) -> tuple[str, ...]:
+    """The index terms of a value, but for those of dates."""
+    return tuple(term for term in analyze(value) if not term.startswith("@"))
 
 
 def is_open(unit: MemoryUnit) -> bool:

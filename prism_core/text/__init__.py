@@ -4,6 +4,7 @@ Nothing here knows about units or stores. `analyze` is used for what is indexed 
 sides always speak the same terms.
 """
 
+from prism_core.text.actions import action_arguments, action_name, same_form
 from prism_core.text.dates import CalendarDate, date_terms, dates
 from prism_core.text.goals import StatedGoal, stated_goal
 from prism_core.text.identifiers import identifiers, literal_form, rough_form, whole_identifiers
@@ -18,6 +19,8 @@ __all__ = [
     "CalendarDate",
     "O200kCounter",
     "StatedGoal",
+    "action_arguments",
+    "action_name",
     "analyze",
     "asks_time",
     "date_terms",
@@ -28,6 +31,7 @@ __all__ = [
     "normalize",
     "relative_dates",
     "rough_form",
+    "same_form",
     "stated_goal",
     "whole_identifiers",
     "word_terms",

@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from prism_core import Event, PrismMemory, Reranker
+from prism_core import Event, Kind, PrismMemory, ReceiptStatus, Reranker, Source
 from prism_core.testing import HashedEmbedder
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -91,3 +91,56 @@ def test_c30_indexes_opened_in_threads_do_not_meet(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert found == {number: f"the note of thread {number}" for number in range(6)}
+
+
+def links_of(memory: PrismMemory) -> list[tuple[str, str, str]]:
+    return sorted((link.source, link.relation.value, link.target) for link in memory.links(scope="s"))
+
+
+def test_a14_an_episode_that_comes_in_twice_adds_no_units_and_no_links(tmp_path: Path) -> None:
+    events = [
+        Event(observation="My id is mia_77.", session_id="day 1", idempotency_key="1"),
+        Event(kind=Kind.STEP, action='get({"id": "mia_77"})', source=Source.ASSISTANT, session_id="day 1", step_id="2"),
+    ]
+    with PrismMemory.open(tmp_path, embedder=None) as memory:
+        memory.write_many(events, scope="s")
+        units, links = memory.units(scope="s"), links_of(memory)
+        assert sorted(relation for _, relation, _ in links) == ["FOLLOWS", "REQUIRES", "SUMMARIZES"]
+        again = memory.write_many([*events, *events], scope="s")
+        assert {receipt.status for receipt in again} == {ReceiptStatus.DUPLICATE}
+        assert (memory.units(scope="s"), links_of(memory)) == (units, links)
+
+
+def test_a25_the_same_event_from_two_sessions_is_one(tmp_path: Path) -> None:
+    with PrismMemory.open(tmp_path, embedder=None) as memory:
+        keyed = [Event(observation="The valve leaks.", session_id=name, idempotency_key="e1") for name in ("a", "b")]
+        page = [Event(kind=Kind.DOCUMENT, observation="Valve manual V-4711", session_id=name) for name in ("a", "b")]
+        uses = Event(kind=Kind.STEP, action="open(V-4711)", source=Source.ASSISTANT, session_id="a")
+        memory.write_many([*keyed, *page, uses], scope="s")
+        assert memory.stats("s").units == 3
+        # The valve is followed by its manual, and that by the step that uses it: once each.
+        assert [relation for _, relation, _ in links_of(memory)].count("REQUIRES") == 1
+        assert [relation for _, relation, _ in links_of(memory)].count("FOLLOWS") == 2
+
+
+def test_b18_a_retry_under_the_same_step_id_keeps_both_and_their_links(tmp_path: Path) -> None:
+    def step(returned: str) -> Event:
+        call = Event(kind=Kind.STEP, action="fetch(R-100)", source=Source.ASSISTANT, task_id="t", step_id="1")
+        return call.model_copy(update={"observation": returned})
+
+    with PrismMemory.open(tmp_path, embedder=None) as memory:
+        first, retry = (
+            str(memory.write(step(text), scope="s").unit_id) for text in ("Error: timed out", "R-100 is Q-200")
+        )
+        assert first != retry
+        assert memory.get(first, scope="s").observation == "Error: timed out"
+        using = Event(kind=Kind.STEP, action="use(Q-200)", source=Source.ASSISTANT, task_id="t", parent="1")
+        last = str(memory.write(using, scope="s").unit_id)
+        expected = [
+            (first, "FOLLOWS", retry),
+            (first, "REPEATS", retry),
+            (retry, "CAUSES", last),
+            (retry, "FOLLOWS", last),
+            (retry, "REQUIRES", last),
+        ]
+        assert links_of(memory) == sorted(expected)

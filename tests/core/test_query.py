@@ -69,7 +69,10 @@ class TestModels:
         return memory, llm
 
     def test_what_the_model_says_is_taken_as_far_as_it_can_be_checked(self) -> None:
-        answer = '{"target_intents": ["购买", "bogus"], "target_entities": ["Oslo", "Atlantis"], "action_type": "book_flight"}'
+        answer = (
+            '{"target_intents": ["购买", "bogus"], "target_entities": ["Oslo", "Atlantis"],'
+            ' "action_type": "book_flight"}'
+        )
         memory, llm = self.opened(answer)
         query = memory.search("What do I need for Oslo?", scope="a", task_id="t").query
         assert query.target_intents == ("buy",)

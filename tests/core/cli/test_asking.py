@@ -99,7 +99,9 @@ def test_chroma_answers_when_asked_for(prism: Prism, chat: Path, store: Path) ->
 
 
 def test_why_prints_what_led_to_a_unit(prism: Prism, units: dict[int, list[str]], store: Path) -> None:
-    source, booked = prism("why", units[4][0], "--store", store).stdout.splitlines()
+    asked, source, booked = prism("why", units[4][0], "--store", store).stdout.splitlines()
+    assert asked.startswith(units[1][0])
+    assert "[REQUIRES: uses Lyon" in asked
     assert source.startswith(units[2][0])
     assert "[REQUIRES: uses HS-4471" in source
     assert booked.startswith(units[4][0])
@@ -119,9 +121,9 @@ def test_why_answers_in_json(prism: Prism, units: dict[int, list[str]], store: P
     chain = json.loads(prism("why", units[4][0], "--store", store, "--json").stdout)
     assert chain["root"] == units[4][0]
     assert chain["truncated"] is False
-    assert [step["depth"] for step in chain["steps"]] == [1, 0]
-    assert chain["steps"][0]["link"]["relation"] == "REQUIRES"
-    assert chain["steps"][1]["unit"]["outcome"] == "failure"
+    assert [step["depth"] for step in chain["steps"]] == [2, 1, 0]
+    assert chain["steps"][1]["link"]["relation"] == "REQUIRES"
+    assert chain["steps"][2]["unit"]["outcome"] == "failure"
 
 
 @pytest.mark.parametrize(

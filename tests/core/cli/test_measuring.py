@@ -110,9 +110,32 @@ def test_eval_weights_prints_what_each_is_worth(prism: Prism, rows: Path, tmp_pa
     assert {"signal": "lexical", "objective": "lexical", "shipped": 1.0}.items() <= weights[0].items()
 
 
+def test_eval_links_prints_recall_and_precision(prism: Prism, runs: Path, tmp_path: Path) -> None:
+    out = tmp_path / "figures.json"
+    result = prism("eval", "links", runs, "--json", out)
+    assert result.exit_code == 0
+    assert "any-word" in result.stdout
+    assert "search time" not in result.stdout
+    overall = json.loads(out.read_text(encoding="utf-8"))["systems"]["prism"]["overall"]
+    assert overall == {"recall": 1.0, "precision": 1.0, "n_values": 2, "n_links": 2}
+
+
+def test_eval_failures_prints_ranks_of_both_halves(prism: Prism, tmp_path: Path) -> None:
+    runs, out = tmp_path / "failed.jsonl", tmp_path / "figures.json"
+    runs.write_text("\n".join(json.dumps({**run, "mistake_step": 1}) for run in RUNS), encoding="utf-8")
+    result = prism("eval", "failures", runs, "--json", out)
+    assert result.exit_code == 0
+    assert "runs at even places in the file" in result.stdout
+    systems = json.loads(out.read_text(encoding="utf-8"))["systems"]
+    assert systems["nearest"]["overall"]["median"] == 6.0
+    assert prism("eval", "failures", tmp_path / "missing.jsonl").exit_code == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
+        (("links", "FILE"), "needs 'messages' as a list"),
+        (("failures", "FILE", "--limit", "0"), "Invalid value for '--limit'"),
         (("qa", "FILE", "--systems", "oracle-of-delphi"), "systems='oracle-of-delphi' is unusable; choose from prism"),
         (("traces", "FILE", "--variants", "plain,odd"), "'odd' is none of plain, told, own, blind"),
         (("traces", "FILE", "--tasks", "prime"), "Invalid value for '--tasks'"),

@@ -1,6 +1,7 @@
 import pytest
 
-from prism_core.encode.extract import MAX_ENTITIES, action_name, entities
+from prism_core.encode.extract import MAX_ENTITIES, entities
+from prism_core.text import action_name
 
 
 @pytest.mark.parametrize(

@@ -69,10 +69,10 @@ def test_identifiers_are_those_of_the_new_text_only(tmp_path: Path) -> None:
         memory.replace(one, "nothing", scope=SCOPE)
         state = memory._reader.ready(SCOPE)
         assert state.mentioning("ID-4711").tolist() == [1]
-        assert state.source("ID-4711", None, None) == two
+        assert state.holders("ID-4711", None, None) == [two]
         memory.replace(one, "again ID-4711", scope=SCOPE)
         assert state.mentioning("ID-4711").tolist() == [0, 1]
-        assert state.source("ID-4711", None, None) == one
+        assert state.holders("ID-4711", None, None) == [one, two]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 from prism_core import Event
 from prism_core.changes import Change
 from prism_core.encode.encoder import Encoder, WriteContext
+from prism_core.encode.relate import RelationLinker
 from prism_core.encode.tag import RuleTagger
 from prism_core.encode.taxonomy import IntentTaxonomy
 from prism_core.results import Receipt
@@ -34,7 +35,7 @@ def make_view() -> Iterator[MakeView]:
         ledger = SqlLedger.open("sqlite://")
         ledgers.append(ledger)
         state = ScopeState(SCOPE, ledger, IndexChoice())
-        encoder = Encoder(RuleTagger(IntentTaxonomy.default()), O200kCounter(), CountingIds(), "")
+        encoder = Encoder(RuleTagger(IntentTaxonomy.default()), O200kCounter(), RelationLinker(), CountingIds(), "")
         view, changes, receipts = StagedView(state), list[Change](), list[Receipt]()
         for number, given in enumerate(events):
             now = START + timedelta(minutes=number)
