@@ -17,6 +17,7 @@ from typing import Annotated, Any, Self, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
 from prism_core.errors import InvalidEventError, NaiveDatetimeError, ScopeError
+from prism_core.text import is_visible
 
 Scope = tuple[str, ...]
 """A privacy boundary: one or more non-empty segments, such as `("acme", "alice")`."""
@@ -305,6 +306,12 @@ class Event(_Model):
             lines.append(f"-> {self.observation}")
         lines.extend(f"[{attachment.caption}]" for attachment in self.attachments if attachment.caption)
         return "\n".join(lines)
+
+    @property
+    def blank(self) -> bool:
+        """Whether a reader would see nothing of it; unless it answers a call, such an event is not stored."""
+        captions = (attachment.caption for attachment in self.attachments)
+        return not any(map(is_visible, (self.observation, self.action or "", self.thought or "", *captions)))
 
     @classmethod
     def parse(cls, data: object) -> Self:

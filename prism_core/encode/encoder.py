@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -21,6 +22,7 @@ from prism_core.text import normalize, relative_dates
 from prism_core.types import Event, Kind, Layer, MemoryUnit, Outcome, Scope, Source
 
 _FIELDS = TypeAdapter(dict[str, object])
+_NUMBER = re.compile(r"\.\d+\Z")
 CONTENT_FIELDS = ("observation", "attachments", "metadata", "fact", "confidence", "outcome")
 """What a replacement takes over as it is; intents, entities and importance are found anew where they are not given."""
 
@@ -86,14 +88,14 @@ class Encoder:
         call = _call_of(event, context.view)
         if call is not None:
             return self._join(event, call, receipt_id, key)
-        if not event.text.strip():
-            return Encoded(Receipt(receipt_id, ReceiptStatus.REJECTED, reason="it has no text"))
+        if event.blank:
+            return Encoded(Receipt(receipt_id, ReceiptStatus.REJECTED, reason=_why_blank(event)))
         return self._add(event, context, receipt_id, key)
 
     def replace(self, event: Event, unit: MemoryUnit, receipt_id: str) -> Encoded:
         """Encode other content for a stored unit; its id, kind, key and place stay."""
-        if not event.text.strip():
-            return Encoded(Receipt(receipt_id, ReceiptStatus.REJECTED, reason="it has no text"))
+        if event.blank:
+            return Encoded(Receipt(receipt_id, ReceiptStatus.REJECTED, reason=_why_blank(event)))
         labels = event.intent_tags or self.tagger.tag(event.text)
         content: dict[str, object] = {name: getattr(event, name) for name in CONTENT_FIELDS}
         content |= {
@@ -187,11 +189,33 @@ def _with_action_type(event: Event) -> Event:
 
 
 def _call_of(event: Event, view: WriteView) -> MemoryUnit | None:
-    """The call that a tool's reply answers; call ids may repeat, so the latest open one counts."""
+    """The call that a tool's reply answers.
+
+    Call ids may repeat. The latest open one counts; of several calls that one message makes under one id the first,
+    as replies come in the order of the calls.
+    """
     if event.source is not Source.TOOL or event.action is not None or event.tool_call_id is None:
         return None
     calls = view.open_calls(event.session_id, event.tool_call_id)
-    return view.unit(calls[-1]) if calls else None
+    if not calls:
+        return None
+    latest = view.unit(calls[-1])
+    beside = (view.unit(call) for call in calls[:-1])
+    return next((call for call in beside if _same_message(call.idempotency_key, latest.idempotency_key)), latest)
+
+
+def _same_message(one: str | None, other: str | None) -> bool:
+    """Whether two calls were made by one message: a message's key is numbered for all its calls but the first."""
+    if one is None or other is None:
+        return False
+    message = _NUMBER.sub("", other)
+    return message in (one, _NUMBER.sub("", one))
+
+
+def _why_blank(event: Event) -> str:
+    if not event.text.strip():
+        return "it has no text"
+    return "it has no text that could be shown, only control characters or invisible ones; write what they stand for"
 
 
 def _parent_id(event: Event, view: WriteView) -> str | None:
