@@ -179,7 +179,8 @@ class Encoder:
             importance=event.importance if event.importance is not None else importance_of(event, labels),
             layer=Layer.SEMANTIC if event.kind in (Kind.FACT, Kind.SUMMARY) else Layer.EPISODIC,
         )
-        return MemoryUnit(**fields)
+        # An event that was changed by model_copy has not been checked.
+        return MemoryUnit.parse(fields)
 
 
 def _with_action_type(event: Event) -> Event:
