@@ -72,9 +72,8 @@ def test_the_two_readings_come_back_well_ahead_of_the_search() -> None:
         'read_paper({"paper_id": "paper-b"})',
         'read_paper({"paper_id": "paper-a"})',
     ]
-    chances = {
-        line.split("  ")[1].partition("(")[0]: float(line[:4]) for line in reversed(ranking.strip().splitlines()[:5])
-    }
+    lines = [line.split("  ") for line in ranking.strip().splitlines()[:5]]
+    chances = {step.partition("(")[0]: float(chance) for chance, step in lines}  # of several readings the last one's
     assert chances["read_paper"] >= chances["search_papers"] + 0.25
     assert ranking.strip().endswith("1000 against 600 tokens.")
 
