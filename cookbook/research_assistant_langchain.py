@@ -2,7 +2,7 @@
 # # A research assistant that remembers what it read
 #
 # On Monday an agent searches for papers and reads two of them. On Tuesday, in another thread, it is asked how the two
-# differ. What it needs is what it *read*; that it searched is true and of no use. Extra: `[agent]`.
+# differ. What it needs is what it *read*; that it searched is true and of little use. Extra: `[agent]`.
 
 # %%
 from langchain.agents import create_agent
@@ -75,7 +75,7 @@ model = ScriptedChatModel(script=script)  # one of the lines above, in place of 
 SCOPE = ("lab", "ada")
 memory = PrismMemory.open()  # PrismMemory.open("folder") keeps it
 agent = create_agent(
-    model, [search_papers, read_paper], middleware=[PrismMemoryMiddleware(memory, scope=SCOPE, budget=190)]
+    model, [search_papers, read_paper], middleware=[PrismMemoryMiddleware(memory, scope=SCOPE, budget=300)]
 )
 
 
@@ -100,12 +100,11 @@ if isinstance(model, ScriptedChatModel):
 
 # %% [markdown]
 # ## Why these
-# The two readings come first; what the search listed is worth less for its tokens, and the budget goes to the readings.
-# Every candidate can be asked for its reasons.
+# The two readings come first. What the search listed is far less likely to be what was asked for and takes the most
+# tokens, so it is the budget that decides whether it comes along. Every candidate can be asked for its reasons.
 
 # %%
-block = memory.context(QUESTION, scope=SCOPE, budget=190, session_id="monday")
-for hit in block.retrieval:
-    print(f"{hit.candidate.chance:.0%} {hit.confidence:<6} {hit.unit.text.splitlines()[0]}: {hit.candidate.reason}")
+for hit in memory.search(QUESTION, scope=SCOPE, k=5, session_id="monday"):
+    print(f"{hit.candidate.chance:.0%} {hit.unit.text.splitlines()[0]}: {hit.candidate.reason}")
+block = memory.context(QUESTION, scope=SCOPE, budget=300, session_id="monday")
 print("The readings came back:", sum("read_paper(" in line for line in block.text.splitlines()))
-print("The search step came back:", "search_papers" in block.text)

@@ -75,8 +75,8 @@ for unit in store.units(scope=scope, session_id="monday"):
 # %% [markdown]
 # ## Tuesday: compare
 #
-# What the memory has to say before the comparison, as the model will see it. In 300 tokens there is room for both
-# readings and for a little of what was said, not for the search as well:
+# What the memory has to say before the comparison, as the model will see it. The budget of 300 tokens has room
+# for both readings and a little more; with a larger one the search may come along, behind them:
 
 # %%
 question = "Compare the methods and results of Paper A and Paper B."

@@ -13,6 +13,9 @@ from prism_core.errors import EmbeddingError
 _ROUNDING = 1e-3
 """How far from 1 a length may be and still be taken for 1, so that normalised rows stay as they are, bit for bit."""
 
+_LARGE = 1e100
+"""Numbers beyond this are made smaller first, as their squares overflow."""
+
 
 def normalised(rows: object, *, embedder: str, count: int | None = None, dimension: int | None = None) -> FloatArray:
     """Rows of unit length.
@@ -40,5 +43,7 @@ def normalised(rows: object, *, embedder: str, count: int | None = None, dimensi
         raise EmbeddingError(embedder, f"it answered shape {array.shape}, not {(count or 'n', dimension or 'd')}")
     if not np.isfinite(array).all():
         raise EmbeddingError(embedder, "it answered NaN or infinity")
+    peaks = np.abs(array).max(axis=1, initial=0.0, keepdims=True)
+    array = np.where(peaks > _LARGE, array / np.maximum(peaks, 1.0), array)
     lengths = np.linalg.norm(array, axis=1, keepdims=True)
     return np.where(np.abs(lengths - 1) > _ROUNDING, array / np.maximum(lengths, 1e-12), array).astype(np.float32)

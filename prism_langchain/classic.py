@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 from langchain_classic.base_memory import BaseMemory
@@ -11,15 +11,15 @@ from langchain_core.agents import AgentAction
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, get_buffer_string
 from pydantic import Field, field_validator
 
-from prism_core import Event, Kind, MemoryUnit, PrismMemory, Scope, Source, scope_of
+from prism_core import Event, Except, Kind, MemoryUnit, PrismMemory, ReceiptStatus, Scope, Source, scope_of
 from prism_core.errors import QueryError
-from prism_langchain.convert import as_json
+from prism_langchain.convert import as_json, storable
 from prism_langchain.history import holds_message, message_units, messages_of
+from prism_langchain.messages import LONGEST_QUESTION
+from prism_langchain.problems import MemoryProblem, Watch
 
 NOT_INPUTS = frozenset({"stop"})
 NOT_OUTPUTS = frozenset({"intermediate_steps", "messages"})
-LONGEST_QUESTION = 20_000
-"""Characters of an input that memories are looked up for: the last ones, as the memory takes no more."""
 
 
 class PrismConversationMemory(BaseMemory):
@@ -32,6 +32,9 @@ class PrismConversationMemory(BaseMemory):
 
     `save_context` is told nothing of users, so one object serves one scope and one session; make one per user and
     conversation. They share the memory and cost nothing.
+
+    A memory that fails does not end the chain: it goes on without, the problem is logged by `prism_langchain` and told
+    to `on_error`. `clear` raises: an erasure that failed is never passed over.
 
     Attributes:
         memory: an open memory; this never closes it.
@@ -46,6 +49,7 @@ class PrismConversationMemory(BaseMemory):
         return_messages: whether the variable is a list of messages, for a `MessagesPlaceholder`, or text.
         human_prefix: who the user is in text.
         ai_prefix: who the assistant is in text.
+        on_error: is told what the memory could not do.
     """
 
     memory: PrismMemory = Field(repr=False, exclude=True)
@@ -60,6 +64,7 @@ class PrismConversationMemory(BaseMemory):
     return_messages: bool = False
     human_prefix: str = "Human"
     ai_prefix: str = "AI"
+    on_error: Callable[[MemoryProblem], None] | None = Field(default=None, repr=False, exclude=True)
 
     @field_validator("scope", mode="before")
     @classmethod
@@ -83,9 +88,10 @@ class PrismConversationMemory(BaseMemory):
         Raises:
             QueryError: if it is not clear which input is the user's.
         """
+        question = self._question(inputs)
         recent = self._recent()
         messages = messages_of(recent)
-        block = self._block(inputs, {unit.id for unit in recent})
+        block = self._block(question, {unit.id for unit in recent})
         behind = block if self.memories_key is None else ""
         shown = self._as_messages(messages, behind) if self.return_messages else self._as_text(messages, behind)
         return {self.memory_key: shown} | ({} if self.memories_key is None else {self.memories_key: block})
@@ -95,37 +101,51 @@ class PrismConversationMemory(BaseMemory):
 
         Raises:
             QueryError: if it is not clear which input is the user's, or which output is the answer.
-            InvalidEventError: if something cannot be stored; nothing is.
-            LedgerError: if the database refused; nothing is stored.
         """
         said = _messages(inputs[self._input_of(inputs)], HumanMessage)
         answered = _messages(outputs[self._output_of(outputs)], AIMessage)
         steps = [_step(action, found, self.session_id) for action, found in outputs.get("intermediate_steps") or ()]
-        before = message_units(said, session_id=self.session_id)
-        after = message_units(answered, session_id=self.session_id)
-        self.memory.write_many([*before, *steps, *after], scope=self.scope)
+        watch = Watch(self.on_error)
+        with watch.over("record", scope_of(self.scope)):
+            before = message_units(said, session_id=self.session_id)
+            after = message_units(answered, session_id=self.session_id)
+            for receipt in self.memory.write_many([*before, *steps, *after], scope=self.scope):
+                if receipt.status in (ReceiptStatus.DEGRADED, ReceiptStatus.REJECTED):
+                    watch.report(MemoryProblem("record", scope_of(self.scope), receipt.reason))
 
     def clear(self) -> None:
-        """Erase the session; memories of other sessions stay."""
+        """Erase the session; memories of other sessions stay.
+
+        Raises:
+            PrismError: if it could not be erased.
+        """
         self.memory.erase(scope=self.scope, session_id=self.session_id)
 
     def _recent(self) -> list[MemoryUnit]:
         if not self.window:
             return []
-        found = self.memory.units(scope=self.scope, session_id=self.session_id, where=holds_message, last=self.window)
-        return list(found)
+        with Watch(self.on_error).over("recall", scope_of(self.scope)):
+            return self.memory.units(
+                scope=self.scope, session_id=self.session_id, where=holds_message, last=self.window
+            )
+        return []
 
-    def _block(self, inputs: Mapping[str, Any], shown: Set[str]) -> str:
+    def _question(self, inputs: Mapping[str, Any]) -> str:
+        """What memories are looked up for; empty where the user says nothing."""
         if self.budget is None or not (set(inputs) - self._not_inputs):
             return ""
         said = _messages(inputs[self._input_of(inputs)], HumanMessage)
-        question = "\n".join(message.text for message in said)[-LONGEST_QUESTION:]
-        if not question.strip():
+        return "\n".join(message.text for message in said)[-LONGEST_QUESTION:].strip()
+
+    def _block(self, question: str, shown: Set[str]) -> str:
+        if not question or self.budget is None:
             return ""
-        found = self.memory.context(
-            question, scope=self.scope, budget=self.budget, where=lambda unit: unit.id not in shown
-        )
-        return found.text
+        with Watch(self.on_error).over("recall", scope_of(self.scope)):
+            found = self.memory.context(
+                question, scope=self.scope, budget=self.budget, where=Except(unit_ids=frozenset(shown))
+            )
+            return found.text
+        return ""
 
     def _as_messages(self, messages: Sequence[BaseMessage], block: str) -> list[BaseMessage]:
         # Behind the messages, where it leaves what providers cache as it is, and never in the role of the system.
@@ -171,15 +191,9 @@ def _step(action: AgentAction, observation: object, session_id: str) -> Event:
     arguments = action.tool_input
     written = arguments if isinstance(arguments, str) else json.dumps(as_json(arguments), ensure_ascii=False)
     found = observation if isinstance(observation, str) else json.dumps(as_json(observation), ensure_ascii=False)
-    return Event(
-        kind=Kind.STEP,
-        source=Source.ASSISTANT,
-        session_id=session_id,
-        action=f"{action.tool}({written})",
-        action_type=action.tool,
-        thought=_thought(action) or None,
-        observation=found,
-    )
+    said = {"action": f"{action.tool}({written})", "action_type": action.tool, "thought": _thought(action) or None}
+    fields = {"kind": Kind.STEP, "source": Source.ASSISTANT, "session_id": session_id, "observation": found, **said}
+    return Event.parse(storable(fields))
 
 
 def _thought(action: AgentAction) -> str:

@@ -64,10 +64,18 @@ class PrismDocumentCompressor(BaseDocumentCompressor):
 
     def _passage(self, document: Document) -> Passage:
         metadata = document.metadata
-        score = metadata.get(self.score_key) if self.score_key else None
-        usable = isinstance(score, int | float) and not isinstance(score, bool)
+        score = _score(metadata.get(self.score_key)) if self.score_key else None
         time = _time(metadata.get(self.time_key)) if self.time_key else None
-        return Passage(document.page_content, score if usable else None, time)
+        return Passage(document.page_content, score, time)
+
+
+def _score(value: object) -> float | None:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return None
 
 
 def _time(value: object) -> datetime | None:

@@ -16,7 +16,7 @@ from langgraph.types import Command
 
 from prism_core import PrismMemory
 from prism_langchain.injection import with_memory, with_system_memory
-from prism_langchain.messages import Keyed, is_user, turn_start
+from prism_langchain.messages import Keyed, made_in, turn_start
 from prism_langchain.places import NameSource, Place, Places, ScopeSource, is_delegated, thread_id
 from prism_langchain.problems import MemoryProblem, Watch
 from prism_langchain.recalling import TurnRecall
@@ -138,8 +138,9 @@ class PrismMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             ScopeError: if the run has no scope.
         """
         place, messages = self._places.of(runtime), state["messages"]
-        if self.record and messages and is_user(messages[-1]):
-            said = Keyed.of(messages, place).since(turn_start(messages))
+        # Results of tools say nothing new of the user; an answer comes last where earlier words were edited.
+        if self.record and messages and not isinstance(messages[-1], ToolMessage):
+            said = Keyed.of(messages, place).since(turn_start(messages)).said
             self._recorder.record_said(said, place, delegated=is_delegated(runtime))
 
     async def abefore_model(self, state: AgentState[Any], runtime: Any) -> None:
@@ -238,7 +239,7 @@ def _caller(request: ToolCallRequest, place: Place) -> tuple[AIMessage, str | No
     messages: Sequence[BaseMessage] = request.state.get("messages", ()) if isinstance(request.state, dict) else ()
     keyed = Keyed.of(messages, place)
     for message, key in zip(reversed(keyed.messages), reversed(keyed.keys), strict=True):
-        if isinstance(message, AIMessage) and any(call["id"] == request.tool_call["id"] for call in message.tool_calls):
+        if isinstance(message, AIMessage) and made_in(message, request.tool_call) is not None:
             return message, key
     return AIMessage("", tool_calls=[request.tool_call]), None
 

@@ -8,11 +8,12 @@ from typing import Any
 
 from prism_core import Scope, scope_of
 from prism_core.errors import ScopeError
+from prism_langchain.convert import storable
 
 ScopeSource = str | Sequence[str] | Callable[[Any], object]
 """A fixed scope, or what reads it from the run: `(runtime) -> scope`, for runnables `(config) -> scope`."""
-NameSource = str | Callable[[Any], str | None] | None
-"""A fixed name of a session or task, what reads it from the run, or none."""
+NameSource = str | Callable[[Any], object] | None
+"""A fixed name of a session or task, what reads it from the run, or none; numbers and UUIDs become text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,4 +127,5 @@ def _field(holder: Any, field: str, named: str) -> str:
 
 
 def _name(source: NameSource, run: Any) -> str | None:
-    return source(run) if callable(source) else source
+    value = source(run) if callable(source) else source
+    return None if value is None else storable(str(value))

@@ -11,7 +11,7 @@ from langchain_core.messages import BaseMessage
 
 from prism_core import Context, Except, Kind, MemoryUnit, PrismMemory, Source, without_recalled
 from prism_core.errors import BudgetError
-from prism_langchain.messages import Keyed, digest, last_user
+from prism_langchain.messages import LONGEST_QUESTION, Keyed, digest, last_user
 from prism_langchain.places import Place
 from prism_langchain.problems import MemoryProblem, Watch
 
@@ -50,10 +50,8 @@ class TurnRecall:
     """
 
     def __init__(self, memory: PrismMemory, budget: int, watch: Watch, *, trusted_only: bool = False) -> None:
-        if type(budget) is not int or budget < 1:  # a bool is an int by type only
-            raise BudgetError(budget)
         self._memory = memory
-        self._budget = budget
+        self._budget = checked_budget(budget)
         self._watch = watch
         self._trusted_only = trusted_only
         self._turns: OrderedDict[tuple[object, ...], _Shown] = OrderedDict()
@@ -62,7 +60,7 @@ class TurnRecall:
     def block(self, messages: Sequence[BaseMessage], place: Place) -> str:
         """The block for these messages; empty where nothing is worth its tokens, or the memory fails."""
         asked = last_user(messages)
-        question = "" if asked is None else without_recalled(messages[asked].text).strip()
+        question = "" if asked is None else without_recalled(messages[asked].text).strip()[-LONGEST_QUESTION:]
         if asked is None or not question:
             return ""
         keyed = Keyed.of(messages, place)
@@ -109,6 +107,17 @@ class TurnRecall:
     def _report(self, context: Context, place: Place) -> None:
         for note in context.retrieval.degraded:
             self._watch.report(MemoryProblem("recall", place.scope, note))
+
+
+def checked_budget(budget: int) -> int:
+    """A budget of tokens.
+
+    Raises:
+        BudgetError: if it is not a positive whole number.
+    """
+    if type(budget) is not int or budget < 1:  # a bool is an int by type only
+        raise BudgetError(budget)
+    return budget
 
 
 def unseen(keyed: Keyed, *, trusted_only: bool = False) -> Callable[[MemoryUnit], bool]:

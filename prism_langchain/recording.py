@@ -94,7 +94,7 @@ class MessageRecorder:
                 allowed = self.before_write(allowed)
             if allowed is None or event.tool_call_id in dropped:
                 dropped |= {event.tool_call_id} if event.tool_call_id else set()
-            elif allowed.text.strip() or allowed.tool_call_id:
+            elif not allowed.blank or allowed.tool_call_id:
                 # A reply without words still says that the call has ended.
                 kept.append(allowed)
         return kept

@@ -11,9 +11,9 @@ from typing import Any, Self
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from pydantic import Field
+from pydantic import ConfigDict, Field, field_validator
 
-from prism_core import MemoryUnit, PrismMemory, ReceiptStatus
+from prism_core import MemoryUnit, PrismMemory, ReceiptStatus, scope_of
 from prism_core.errors import InvalidEventError, QueryError
 from prism_langchain.convert import document_event, to_document
 
@@ -54,6 +54,15 @@ class PrismRetriever(BaseRetriever):
     where: Mapping[str, Any] | Callable[[MemoryUnit], bool] | None = None
     since: datetime | None = None
     until: datetime | None = None
+
+    # An argument of another retriever's, such as search_kwargs, would else be passed over in silence.
+    model_config = ConfigDict(extra="forbid")
+
+    @field_validator("scope", mode="before")
+    @classmethod
+    def _checked_scope(cls, value: object) -> object:
+        scope_of(value)
+        return tuple(value) if isinstance(value, list) else value
 
     @classmethod
     def from_documents(

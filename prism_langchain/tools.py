@@ -12,16 +12,19 @@ from langchain_core.tools import BaseTool, StructuredTool
 
 from prism_core import Chain, ChainStep, ContextBuilder, Event, Kind, PrismMemory, ReceiptStatus, Source
 from prism_core.errors import UnknownUnitError
-from prism_langchain.messages import Keyed
+from prism_langchain.convert import storable
+from prism_langchain.messages import LONGEST_QUESTION, Keyed
 from prism_langchain.places import NameSource, Place, Places, ScopeSource, thread_id
 from prism_langchain.problems import MemoryProblem, Watch
-from prism_langchain.recalling import unseen
+from prism_langchain.recalling import checked_budget, unseen
 
 ToolName = Literal["recall_memory", "save_memory", "why_memory", "forget_memory"]
 Runtime = ToolRuntime[Any, Any]
 
 BUDGET = 600
 """Tokens of an answer."""
+LONGEST_ID = 80
+"""Characters of an unknown id that are repeated to the model."""
 UNAVAILABLE = "The memory is not available at the moment. Go on without it."
 
 _DESCRIPTIONS: dict[str, str] = {
@@ -68,9 +71,10 @@ def prism_tools(
 
     Raises:
         ScopeError: if a fixed scope is malformed.
+        BudgetError: if the budget is not a positive whole number.
         ValueError: if there is no tool of a name.
     """
-    tools = _MemoryTools(memory, Places(scope, session_id, task_id), budget, Watch(on_error))
+    tools = _MemoryTools(memory, Places(scope, session_id, task_id), checked_budget(budget), Watch(on_error))
     return [
         StructuredTool.from_function(_function(tools, name), name=name, description=_DESCRIPTIONS[name])
         for name in names
@@ -108,6 +112,7 @@ class _MemoryTools:
             return "Say in words what to look for."
         with self.watch.over("recall_memory", place.scope):
             seen = unseen(Keyed.of(_messages(runtime), place))
+            query = query[-LONGEST_QUESTION:]
             found = self.memory.search(query, scope=place.scope, budget=self.budget, where=seen)
             builder = ContextBuilder(self.memory.counter, ids=True)
             return builder.pack(found.units, self.budget, query).text or "Nothing that matters is remembered."
@@ -138,7 +143,7 @@ class _MemoryTools:
             try:
                 unit = self.memory.get(_bare(memory_id), scope=place.scope)
             except UnknownUnitError:
-                return f"There is no memory [{_bare(memory_id)}]."
+                return f"There is no memory [{_shown(memory_id)}]."
             chain = self.memory.why(unit.id, scope=place.scope)
             return ContextBuilder(self.memory.counter).quote(_lines(chain), self.budget)
         return UNAVAILABLE
@@ -153,7 +158,7 @@ class _MemoryTools:
             try:
                 ids = [self.memory.get(_bare(each), scope=place.scope).id for each in memory_ids]
             except UnknownUnitError as error:
-                return f"There is no memory [{error.unit_id}]; nothing was erased."
+                return f"There is no memory [{_shown(error.unit_id)}]; nothing was erased."
             if not ids:
                 return "Name the ids of the memories to erase."
             erased = self.memory.erase(scope=place.scope, unit_ids=ids)
@@ -165,7 +170,7 @@ def _note(text: str, place: Place) -> Event:
     return Event.parse(
         {
             "kind": Kind.FACT,
-            "observation": text,
+            "observation": storable(text),
             "source": Source.ASSISTANT,
             "session_id": place.session_id,
             "task_id": place.task_id,
@@ -180,6 +185,11 @@ def _messages(runtime: Runtime | None) -> Sequence[BaseMessage]:
 
 def _bare(memory_id: str) -> str:
     return memory_id.strip().strip("[]").strip()
+
+
+def _shown(memory_id: str) -> str:
+    """An id as the model wrote it, as far as it could be one."""
+    return str(storable(_bare(memory_id)[:LONGEST_ID]))
 
 
 def _lines(chain: Chain) -> list[str]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from prism_llamaindex.serializer import PrismSerializer
     from prism_llamaindex.tools import PrismToolSpec
     from prism_llamaindex.vector_index import LlamaIndexVectorIndex
+    from prism_llamaindex.warning import warned_tools
 
 __all__ = [
     "GraphCounts",
@@ -42,6 +43,7 @@ __all__ = [
     "import_graph",
     "remember_nodes",
     "to_node",
+    "warned_tools",
 ]
 
 _HOMES = {
@@ -61,6 +63,7 @@ _HOMES = {
     "import_graph": "prism_llamaindex.graph",
     "remember_nodes": "prism_llamaindex.ingestion",
     "to_node": "prism_llamaindex.convert",
+    "warned_tools": "prism_llamaindex.warning",
 }
 
 

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from llama_index.core.schema import NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
 
 from prism_core import Hit
 from prism_llamaindex.nodes import Origin
+
+VERBATIM_KEYS = frozenset(
+    {"llamaindex_message", "llamaindex_reply", "llamaindex_part_of", "langchain_message", "langchain_reply"}
+)
+"""Where hosts keep their messages in the metadata of units; of no interest to who reads a memory."""
 
 
 def to_node(hit: Hit) -> NodeWithScore:
@@ -22,6 +29,9 @@ def to_node(hit: Hit) -> NodeWithScore:
         the document as its source (`ref_doc_id`).
     """
     metadata = hit.metadata()
+    own = metadata.get("metadata")
+    if isinstance(own, Mapping):
+        metadata["metadata"] = {key: value for key, value in own.items() if key not in VERBATIM_KEYS}
     origin = Origin.of_unit(hit.unit)
     # LlamaIndex renders every metadata key into the prompt unless it is excluded by name.
     node = TextNode(

@@ -9,8 +9,10 @@ from typing import Any
 
 from llama_index.core.graph_stores.types import ChunkNode, PropertyGraphStore
 from llama_index.core.graph_stores.types import Relation as GraphRelation
+from pydantic import ValidationError
 
 from prism_core import Event, Kind, Link, MemoryUnit, PrismMemory, ReceiptStatus, Relation
+from prism_core.errors import InvalidEventError
 from prism_llamaindex.errors import AmbiguousGraphError
 
 UNIT, SCOPE = "prism_unit", "prism_scope"
@@ -82,6 +84,7 @@ def import_graph(
 
     Raises:
         AmbiguousGraphError: if the store holds several scopes and none is named.
+        InvalidEventError: if an exported unit cannot be read any more; nothing is stored.
         CausalCycleError: if the links run against each other; the units are stored, none of the links is.
     """
     exported = _units(store, source_scope)
@@ -119,8 +122,16 @@ def _units(store: PropertyGraphStore, scope: str | tuple[str, ...] | None) -> li
     scopes = {str(properties.get(SCOPE)) for properties in ours}
     if len(scopes) > 1:
         raise AmbiguousGraphError(sorted(scopes))
-    units = [MemoryUnit.model_validate_json(properties[UNIT]) for properties in ours]
+    units = [_unit(properties[UNIT]) for properties in ours]
     return sorted(units, key=lambda unit: unit.recorded_at)
+
+
+def _unit(exported: object) -> MemoryUnit:
+    try:
+        return MemoryUnit.model_validate_json(str(exported))
+    except ValidationError as error:
+        problem = f"it is no exported unit ({error.error_count()} problems); export the scope again"
+        raise InvalidEventError(UNIT, str(exported)[:80], problem) from None
 
 
 def _stored(exported: Sequence[MemoryUnit], memory: PrismMemory, scope: object) -> tuple[dict[str, str], int]:

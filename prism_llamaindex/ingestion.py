@@ -9,10 +9,10 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
-from llama_index.core.bridge.pydantic import PrivateAttr
+from llama_index.core.bridge.pydantic import PrivateAttr, field_validator
 from llama_index.core.schema import BaseNode, TransformComponent
 
-from prism_core import Erasure, Link, MemoryUnit, PrismMemory, Receipt, ReceiptStatus, Relation
+from prism_core import Erasure, Link, MemoryUnit, PrismMemory, Receipt, ReceiptStatus, Relation, scope_of
 from prism_core.errors import UnknownUnitError
 from prism_llamaindex.errors import DetachedError
 from prism_llamaindex.nodes import DOCUMENT, Origin, event_of, in_order
@@ -131,6 +131,12 @@ class PrismIngestion(TransformComponent):
         super().__init__(**{"scope": scope} | fields)
         self._memory = memory
         self._time_of = time_of
+
+    @field_validator("scope", mode="before")
+    @classmethod
+    def _checked_scope(cls, value: object) -> object:
+        scope_of(value)
+        return value
 
     @classmethod
     def class_name(cls) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from llama_index.core.llms import ChatMessage, MessageRole
 from llama_index.core.memory import BaseMemoryBlock
 from llama_index.core.utils import get_tokenizer
-from pydantic import Field, PrivateAttr
+from pydantic import Field, PrivateAttr, field_validator
 
 from prism_core import PrismMemory, Scope, scope_of
 from prism_core.errors import ScopeError
@@ -72,6 +72,13 @@ class PrismMemoryBlock(BaseMemoryBlock[str]):
     _lock: Any = PrivateAttr(default_factory=Lock)
     _sessions: OrderedDict[tuple[Scope, str], _Session] = PrivateAttr(default_factory=OrderedDict)
     _blocks: OrderedDict[str, Recalled] = PrivateAttr(default_factory=OrderedDict)
+
+    @field_validator("scope", mode="before")
+    @classmethod
+    def _checked_scope(cls, value: object) -> object:
+        if not callable(value):
+            scope_of(value)
+        return value
 
     @property
     def last_failure(self) -> Exception | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import re
@@ -21,9 +22,12 @@ from llama_index.core.base.llms.types import (
 from llama_index.core.llms import ChatMessage, MessageRole
 
 from prism_core import Event, Kind, MemoryUnit, Source, message_events, without_recalled
+from prism_llamaindex.storable import storable
 
 OWN_TOOLS = ("recall_memory", "save_memory", "why_memory", "forget_memory")
 """Tools that talk to the memory; what passes through them is in it already."""
+ADVICE = "It was not made now. Do something else, or make the same call again if you have reason to think it will work."
+"""What stands below a warning that is answered in place of a tool's result."""
 
 _ROLES = {MessageRole.CHATBOT: "assistant", MessageRole.MODEL: "assistant"}
 _PLAIN = {MessageRole.USER: Source.USER, MessageRole.ASSISTANT: Source.ASSISTANT}
@@ -95,6 +99,11 @@ def text_of(message: ChatMessage) -> str:
     return "\n".join(text for block in message.blocks for text in _texts(block))
 
 
+def is_held(text: str) -> bool:
+    """Whether a tool's reply is a warning in its place: a block of memories, and the advice."""
+    return text.strip() != ADVICE and without_recalled(text).strip() == ADVICE
+
+
 def fingerprint(message: ChatMessage) -> str:
     """Equal for messages that say the same.
 
@@ -150,13 +159,13 @@ def _reasoned(message: ChatMessage) -> tuple[list[dict[str, Any]], ChatMessage]:
         {
             "kind": Kind.STEP,
             "thought": _encodable(step["thought"]),
-            "action": _encodable(f"{step['name']}({step['given']})"),
+            "action": _encodable(f"{step['name']}({_as_json(step['given'])})"),
             "action_type": _encodable(step["name"]),
             "observation": _encodable(_new(step["seen"])),
             "source": Source.ASSISTANT,
         }
         for step in _REASONED.finditer(reasoning)
-        if step["name"] not in OWN_TOOLS
+        if step["name"] not in OWN_TOOLS and not is_held(step["seen"])
     ]
     if any(step["seen"].strip() == answer.strip() for step in _REASONED.finditer(reasoning)):
         # A tool's reply that was returned as it is.
@@ -235,9 +244,18 @@ def _json(value: object) -> str:
     return _encodable(json.dumps(value, ensure_ascii=False, default=_unknown))
 
 
+def _as_json(arguments: str) -> str:
+    """Arguments as other agents write them; those that reason print them as Python does."""
+    try:
+        parsed = ast.literal_eval(arguments.strip())
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return arguments
+    return _json(parsed) if isinstance(parsed, dict) else arguments
+
+
 def _unknown(value: object) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 def _encodable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
+    return str(storable(text))

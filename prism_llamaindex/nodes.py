@@ -15,6 +15,8 @@ from llama_index.core.schema import BaseNode, ImageNode, MediaResource, Metadata
 from pydantic_core import to_jsonable_python
 
 from prism_core import Attachment, Event, Kind, MemoryUnit, Source
+from prism_core.errors import InvalidEventError
+from prism_llamaindex.storable import storable
 
 RECORD, DOCUMENT = "llama_index", "ref_doc_id"
 """The metadata keys under which a unit says which node it is, and of which document."""
@@ -91,12 +93,12 @@ def event_of(node: BaseNode, time: datetime | None) -> Event:
     for name in ("start_char_idx", "end_char_idx"):
         if getattr(node, name, None) is not None:
             record[name] = getattr(node, name)
-    metadata: dict[str, Any] = to_jsonable_python(node.metadata, inf_nan_mode="null", fallback=str)
+    metadata = _json(node.metadata)
     parent = node.parent_node
     return Event.parse(
         {
             "kind": Kind.DOCUMENT,
-            "observation": text,
+            "observation": storable(text),
             "source": Source.EXTERNAL,
             "session_id": parent.node_id if parent is not None else origin.source_id,
             "idempotency_key": origin.key,
@@ -105,6 +107,21 @@ def event_of(node: BaseNode, time: datetime | None) -> Event:
             "metadata": metadata | {RECORD: record, DOCUMENT: origin.source_id},
         }
     )
+
+
+def _json(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = storable(_jsonable(storable(metadata)))
+    except (ValueError, RecursionError) as error:
+        raise InvalidEventError("metadata", [*metadata], f"pass values that are JSON ({error})") from None
+    return found
+
+
+def _jsonable(metadata: Mapping[str, Any]) -> Any:
+    try:
+        return to_jsonable_python(metadata, inf_nan_mode="null", fallback=str)
+    except UnicodeDecodeError:
+        return to_jsonable_python(metadata, inf_nan_mode="null", fallback=str, bytes_mode="base64")
 
 
 def in_order(nodes: Sequence[BaseNode]) -> list[int]:

@@ -16,6 +16,7 @@ from llama_index.core.vector_stores import MetadataFilters
 from prism_core import Embedder, PrismMemory
 from prism_llamaindex.convert import to_node
 from prism_llamaindex.embedder import LlamaIndexEmbedder
+from prism_llamaindex.errors import UnsupportedFilterError
 from prism_llamaindex.filters import where_of
 from prism_llamaindex.ingestion import remember_nodes
 
@@ -123,6 +124,8 @@ class PrismRetriever(BaseRetriever):
 
     @filters.setter
     def filters(self, filters: MetadataFilters | None) -> None:
+        if not isinstance(filters, MetadataFilters | None):
+            raise UnsupportedFilterError(filters, "is none of LlamaIndex's MetadataFilters")
         self._where = where_of(filters) if filters is not None else None
         self._filters = filters
 

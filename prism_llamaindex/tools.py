@@ -8,10 +8,25 @@ from typing import ClassVar
 
 from llama_index.core.tools.tool_spec.base import SPEC_FUNCTION_TYPE, BaseToolSpec
 
-from prism_core import ChainStep, ContextBuilder, Event, Kind, PrismMemory, ReceiptStatus, Source, without_recalled
-from prism_core.errors import ScopeError
-from prism_llamaindex.failures import CAUGHT
+from prism_core import (
+    ChainStep,
+    ContextBuilder,
+    Event,
+    Kind,
+    PrismMemory,
+    ReceiptStatus,
+    Source,
+    scope_of,
+    without_recalled,
+)
+from prism_core.errors import BudgetError, UnknownUnitError
+from prism_llamaindex.failures import Failures, OnFailure
+from prism_llamaindex.recall import LONGEST_QUESTION
+from prism_llamaindex.storable import storable
 
+UNAVAILABLE = "The memory is not available at the moment. Go on without it."
+LONGEST_ID = 80
+"""Characters of an unknown id that are repeated to the model."""
 NOTHING = "Nothing about that is remembered."
 
 
@@ -19,8 +34,9 @@ class PrismToolSpec(BaseToolSpec):
     """Tools to recall, save, explain and forget memories of one scope: `PrismToolSpec(memory, scope).to_tool_list()`.
 
     The model sees neither the scope nor a way to name another one. What tools answer is fenced, quotes memories with
-    their ids, and stays within `budget`. A failing memory answers in words. For an agent that must not erase, leave
-    that tool out: `spec.to_tool_list(spec_functions=spec.spec_functions[:3])`.
+    their ids, and stays within `budget`. A failing memory answers in words that say nothing of the cause, which is
+    logged and told to `on_failure`. For an agent that must not erase, leave that tool out:
+    `spec.to_tool_list(spec_functions=spec.spec_functions[:3])`.
 
     Args:
         memory: an open memory; the tools never close it.
@@ -28,6 +44,11 @@ class PrismToolSpec(BaseToolSpec):
         budget: tokens of an answer.
         session_id: the sitting that what is saved belongs to.
         task_id: the task that what is saved belongs to.
+        on_failure: told what failed and why.
+
+    Raises:
+        ScopeError: if the scope is missing or malformed.
+        BudgetError: if the budget is not a positive whole number.
     """
 
     spec_functions: ClassVar[list[SPEC_FUNCTION_TYPE]] = [  # type: ignore[misc]
@@ -45,10 +66,15 @@ class PrismToolSpec(BaseToolSpec):
         budget: int = 1000,
         session_id: str | None = None,
         task_id: str | None = None,
+        on_failure: OnFailure | None = None,
     ) -> None:
+        if type(budget) is not int or budget < 1:  # a bool is an int by type only
+            raise BudgetError(budget)
         self.memory = memory
-        self.scope = scope
+        self.scope = scope_of(scope)
         self.budget = budget
+        self.on_failure = on_failure
+        self._failures = Failures()
         self.session_id = session_id
         self.task_id = task_id
 
@@ -60,7 +86,7 @@ class PrismToolSpec(BaseToolSpec):
         Args:
             query: a question in words, or the action about to be taken and what it is for.
         """
-        return self._answer(lambda: self._recalled(query))
+        return self._answer("recall", lambda: self._recalled(_words(query)))
 
     def save_memory(self, text: str) -> str:
         """Save something worth knowing in later conversations, such as a preference, a decision or a lesson learned.
@@ -68,7 +94,7 @@ class PrismToolSpec(BaseToolSpec):
         Args:
             text: what to remember, in full sentences that make sense without this conversation.
         """
-        return self._answer(lambda: self._saved(text))
+        return self._answer("save a memory", lambda: self._saved(_words(text)))
 
     def why_memory(self, memory_id: str) -> str:
         """Explain a memory: what it rests on and what led to it.
@@ -76,7 +102,7 @@ class PrismToolSpec(BaseToolSpec):
         Args:
             memory_id: the id in square brackets at the beginning of a recalled memory.
         """
-        return self._answer(lambda: self._explained(memory_id))
+        return self._answer("explain a memory", lambda: self._explained(_words(memory_id)))
 
     def forget_memory(self, memory_id: str) -> str:
         """Erase a memory for good. Only when the user asks for it.
@@ -84,7 +110,7 @@ class PrismToolSpec(BaseToolSpec):
         Args:
             memory_id: the id in square brackets at the beginning of a recalled memory.
         """
-        return self._answer(lambda: self._forgotten(memory_id))
+        return self._answer("forget a memory", lambda: self._forgotten(_words(memory_id)))
 
     async def arecall_memory(self, query: str) -> str:
         """`recall_memory`, off the event loop."""
@@ -102,15 +128,19 @@ class PrismToolSpec(BaseToolSpec):
         """`forget_memory`, off the event loop."""
         return await asyncio.to_thread(self.forget_memory, memory_id)
 
-    def _answer(self, verb: Callable[[], str]) -> str:
-        try:
-            return verb()
-        except ScopeError:
-            raise
-        except CAUGHT as error:
-            return f"The memory could not do that: {error}"
+    def _answer(self, operation: str, verb: Callable[[], str]) -> str:
+        with self._failures.caught(operation, self.on_failure):
+            try:
+                return verb()
+            except UnknownUnitError as error:
+                # The error itself names the scope, which the model is not to see.
+                return f"There is no memory [{error.unit_id[:LONGEST_ID]}]."
+        return UNAVAILABLE
 
     def _recalled(self, query: str) -> str:
+        query = query.strip()[:LONGEST_QUESTION]
+        if not query:
+            return "Say in words what to look for."
         found = self.memory.search(query, scope=self.scope, budget=self.budget)
         return self._builder(ids=True).pack(found.units, self.budget, query).text or NOTHING
 
@@ -147,6 +177,11 @@ class PrismToolSpec(BaseToolSpec):
 
     def _builder(self, *, ids: bool = False) -> ContextBuilder:
         return ContextBuilder(self.memory.counter, ids=ids)
+
+
+def _words(value: object) -> str:
+    """What the model handed in, as text: LlamaIndex does not check the arguments of tools."""
+    return "" if value is None else str(storable(value if isinstance(value, str) else str(value)))
 
 
 def _told(step: ChainStep) -> str:

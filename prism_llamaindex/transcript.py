@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, takewhile
 from typing import Any
 
 from llama_index.core.llms import ChatMessage
@@ -25,6 +25,7 @@ from prism_llamaindex.messages import (
     dumped,
     fingerprint,
     from_unit,
+    is_held,
     is_plain,
     loaded,
     reply_to,
@@ -32,6 +33,7 @@ from prism_llamaindex.messages import (
     to_events,
     tool_calls,
 )
+from prism_llamaindex.pairing import call_behind, held_places, without_calls
 
 _MESSAGE, _REPLY, _PART = "llamaindex_message", "llamaindex_reply", "llamaindex_part_of"
 
@@ -201,8 +203,9 @@ class Transcript:
         """
         drafts: list[_Draft] = []
         carried: list[Entry] = []
+        places = {entry.id: place for place, entry in enumerate(self.entries)}
         for entry in self.pending:
-            events = [] if entry.silent else self._events(entry)
+            events = [] if entry.silent else self._events(entry, places.get(entry.id, len(self.entries)))
             entry.silent = not events
             carried.append(entry)
             if events:
@@ -231,26 +234,45 @@ class Transcript:
         keys = {key for record in self._records([unit]) for key in (entry.id for entry in record.entries)}
         return unit.id in self._units and keys <= self._known.keys()
 
-    def _events(self, entry: Entry) -> list[Event]:
-        answered = reply_to(entry.message)
-        if answered is not None:
-            name = self._called(entry, answered)
-            # What the memory's own tools say is known, and an empty reply to nothing says nothing.
-            if name in OWN_TOOLS or (name is None and not text_of(entry.message).strip()):
-                return []
+    def _events(self, entry: Entry, place: int) -> list[Event]:
+        is_reply = reply_to(entry.message) is not None
+        call = self._called(entry, place) if is_reply else None
+        if is_reply and self._says_nothing(entry.message, call):
+            return []
         events = to_events(
-            entry.message,
+            without_calls(entry.message, held_places([entry.message, *self._replies(place + 1)])),
             key=f"llamaindex:{self._session_id}:{entry.id}",
             session_id=self._session_id,
             task_id=self._task_id,
         )
+        if call is not None:
+            events = [event.model_copy(update={"tool_call_id": call[0]}) for event in events]
         return events[:1] + [event.model_copy(update={"metadata": {_PART: entry.id}}) for event in events[1:]]
 
-    def _called(self, reply: Entry, key: str) -> str | None:
-        """Name of the tool whose call a reply answers: the latest call of that id before it."""
-        before = self.entries[: self.entries.index(reply)] if reply in self.entries else self.entries
-        calls = (call for entry in reversed(before) for call in tool_calls(entry.message))
-        return next((name for called, name, _ in calls if called == key), None)
+    def _replies(self, start: int) -> list[ChatMessage]:
+        """The replies of tools from a place on."""
+        rest = (self.entries[place].message for place in range(start, len(self.entries)))
+        return [*takewhile(lambda message: reply_to(message) is not None, rest)]
+
+    def _called(self, reply: Entry, place: int) -> tuple[str, str] | None:
+        """Id and name of the tool whose call a reply answers."""
+        start = place
+        while start and reply_to(self.entries[start - 1].message) is not None:
+            start -= 1
+        messages = [each.message for each in self.entries[max(start - 1, 0) : place]]
+        found = call_behind([*messages, reply.message])
+        if found is not None:
+            return found
+        before = (self.entries[n].message for n in reversed(range(min(start, len(self.entries)))))
+        calls = (call for message in before for call in tool_calls(message))
+        return next((call[:2] for call in calls if call[0] == reply_to(reply.message)), None)
+
+    @staticmethod
+    def _says_nothing(reply: ChatMessage, call: tuple[str, str] | None) -> bool:
+        """Whether a reply is known, as the memory's own tools' are, answers nothing with nothing, or is a warning."""
+        if call is None:
+            return not text_of(reply).strip()
+        return call[1] in OWN_TOOLS or is_held(text_of(reply))
 
     def _write(self, drafts: Sequence[_Draft]) -> None:
         if not drafts:

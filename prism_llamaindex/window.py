@@ -23,8 +23,9 @@ def groups_of(messages: Sequence[ChatMessage]) -> list[list[int]]:
     for index, message in enumerate(messages):
         answered = reply_to(message)
         if answered is not None:
-            if answered in open_calls:
-                open_calls.remove(answered)
+            # Where a model gives no ids, replies come in the order of the calls.
+            if answered in open_calls or (open_calls and not answered):
+                open_calls.remove(answered or open_calls[0])
                 groups[-1].append(index)
             continue
         if open_calls:

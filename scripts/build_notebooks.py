@@ -10,7 +10,7 @@ import jupytext
 import nbformat
 
 COOKBOOK = Path(__file__).resolve().parent.parent / "cookbook"
-HELPERS = ("offline.py", "offline_llamaindex.py")
+HELPERS = ("offline.py", "offline_llamaindex.py", "offline_ollama.py")
 """Modules that recipes import, which are no recipes."""
 
 

@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
+from prism_core.text import BLANK
+
 MARKER = "past_experience"
 """Default name of the tags around the block; text that carries it was recalled and is not new."""
 
@@ -18,8 +20,6 @@ _UNSHOWN = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-
 _ELISION = re.compile(r"\[(?=\s*(?:(?:\.\s*){3}|(?:\.\s*){2}[0-9a-f]{8}\b))")
 _FILLER = r"[\s/\\_.?!:-]*"
 
-# What a reader sees nothing of, besides control and format characters and combining marks.
-_BLANK = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _LETTERS = {
     "a": "\u0251\u0430\u0410\u03b1\u0391\u1d00",
     "b": "\u0412\u0392\u0299",
@@ -134,7 +134,7 @@ def _looks(character: str) -> str:
         return character
     if character in _LOOKS_LIKE:
         return _LOOKS_LIKE[character]
-    if character in _BLANK or unicodedata.category(character) in ("Cc", "Cf", "Cn", "Co", "Cs", "Mn", "Me"):
+    if character in BLANK or unicodedata.category(character) in ("Cc", "Cf", "Cn", "Co", "Cs", "Mn", "Me"):
         return ""
     return "".join(_by_category(part) for part in unicodedata.normalize("NFKD", character))
 

@@ -124,16 +124,16 @@ class Encoder:
         call = _call_of(event, context.view)
         if call is not None:
             return self._join(event, call, receipt_id, key)
-        if not event.text.strip():
-            return Encoded(Receipt(receipt_id, ReceiptStatus.REJECTED, reason="it has no text"))
+        if event.blank:
+            return Encoded(Receipt(receipt_id, ReceiptStatus.REJECTED, reason=_why_blank(event)))
         if event.fact is not None and event.kind is Kind.FACT:
             return self._add_fact(event, event.fact, context, receipt_id, key)
         return self._add(event, context, receipt_id, key)
 
     def replace(self, event: Event, unit: MemoryUnit, receipt_id: str) -> Encoded:
         """Encode other content for a stored unit; its id, kind, key and place stay."""
-        if not event.text.strip():
-            return Encoded(Receipt(receipt_id, ReceiptStatus.REJECTED, reason="it has no text"))
+        if event.blank:
+            return Encoded(Receipt(receipt_id, ReceiptStatus.REJECTED, reason=_why_blank(event)))
         labels = event.intent_tags or self.tagger.tag(event.text)
         content: dict[str, object] = {name: getattr(event, name) for name in CONTENT_FIELDS}
         content |= {
@@ -275,7 +275,8 @@ class Encoder:
             importance=_importance(event, routed),
             layer=routed.layer,
         )
-        return MemoryUnit(**fields)
+        # An event that was changed by model_copy has not been checked.
+        return MemoryUnit.parse(fields)
 
 
 def _with_action_type(event: Event) -> Event:
@@ -309,6 +310,12 @@ def _call_of(event: Event, view: WriteView) -> MemoryUnit | None:
         return None
     calls = view.open_calls(event.session_id, event.tool_call_id)
     return view.unit(max(calls, key=lambda call: calls[call])) if calls else None
+
+
+def _why_blank(event: Event) -> str:
+    if not event.text.strip():
+        return "it has no text"
+    return "it has no text that could be shown, only control characters or invisible ones; write what they stand for"
 
 
 def _parent_id(event: Event, view: WriteView) -> str | None:

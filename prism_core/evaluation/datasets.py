@@ -12,6 +12,7 @@ from pydantic import JsonValue
 
 from prism_core.ingest import IngestRun, Record, read_records, read_traces
 from prism_core.ingest.units import prefixed, read_units, unit_event
+from prism_core.memory.arguments import LONGEST_QUESTION
 from prism_core.text import normalize
 from prism_core.types import Event, Kind
 
@@ -117,10 +118,12 @@ def load_qa(path: str | Path, *, one_scope: bool = False) -> list[QARow]:
         one_scope: put all rows into one; units, questions and sessions are then named `row/name`.
 
     Raises:
-        DatasetError: if a file cannot be read, or a row does not have the format.
+        DatasetError: if a file cannot be read, a row does not have the format, or two have one id.
     """
     spans = _answers(Path(path))
-    rows = [_qa_row(record, one_scope, spans) for record in read_records(path)]
+    records = read_records(path)
+    _check_ids(records)
+    rows = [_qa_row(record, one_scope, spans) for record in records]
     if not one_scope:
         return rows
     items = tuple(item for row in rows for item in row.items)
@@ -157,6 +160,16 @@ def _answers(path: Path) -> Answers:
     }
 
 
+def _check_ids(records: Sequence[Record]) -> None:
+    """Refuse a second record of one id: its figures would be taken for the first one's."""
+    seen: set[str] = set()
+    for record in records:
+        name = record.text("id")
+        if name in seen:
+            record.fail(f"the id {name!r} occurs twice; give each one of its own")
+        seen.add(name)
+
+
 def _qa_row(record: Record, one_scope: bool, spans: Answers) -> QARow:
     row_id = record.text("id")
     prefix = row_id if one_scope else None
@@ -165,12 +178,12 @@ def _qa_row(record: Record, one_scope: bool, spans: Answers) -> QARow:
         event = unit_event(unit, prefix)
         items.append(Item(prefixed(prefix, unit.id), (event,), event))
     speakers = {normalize(item.whole.speaker) for item in items if item.whole.speaker}
-    asked = [
-        _question(question, prefix, row_id, speakers, spans) for question in record.children("questions", "question")
-    ]
+    questions = record.children("questions", "question")
+    _check_ids(questions)
+    asked = [_question(question, prefix, row_id, speakers, spans) for question in questions]
     known = {item.key for item in items}
-    questions = [question for question in asked if question.evidence & known]
-    return QARow(row_id, tuple(items), tuple(questions), len(asked) - len(questions))
+    kept = [question for question in asked if question.evidence & known]
+    return QARow(row_id, tuple(items), tuple(kept), len(asked) - len(kept))
 
 
 def _question(record: Record, prefix: str | None, row_id: str, speakers: Collection[str], spans: Answers) -> Question:
@@ -178,6 +191,8 @@ def _question(record: Record, prefix: str | None, row_id: str, speakers: Collect
     if not isinstance(evidence, list):
         record.fail(f"needs 'evidence' as a list of unit ids, has {evidence!r}")
     session, text = record.optional("session"), record.text("text")
+    if not text.strip() or len(text) > LONGEST_QUESTION:
+        record.fail(f"needs 'text' as a question of 1 to {LONGEST_QUESTION} characters; it has {len(text.strip())}")
     words = " ".join(["", *_WORD.findall(normalize(text)), ""])
     return Question(
         id=prefixed(prefix, record.text("id")),

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from prism_core.changes import FloatArray
 from prism_core.embed import DEFAULT_EMBEDDER
+from prism_core.errors import DatasetError
 from prism_core.evaluation import baselines
 from prism_core.evaluation.ablations import NOTES, REORDERS, reordered
 from prism_core.evaluation.baselines import Baseline, Shelf
@@ -135,6 +136,9 @@ def run_qa(
     names = choose(systems, known())
     workbench(embedder)  # a wrong name is better found before the file is read
     rows = limited(load_qa(path, one_scope=one_scope), limit)
+    if not any(row.questions for row in rows):
+        left_out = sum(row.unusable for row in rows)
+        raise DatasetError(str(path), 1, f"has no question whose evidence is in the file ({left_out} left out)")
     vectors: Mapping[str, FloatArray] = {}
     if distractors:
         unrelated = distractor_items(distractors)

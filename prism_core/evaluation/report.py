@@ -116,7 +116,7 @@ def _scores(outcomes: Sequence[Outcome]) -> SystemScores:
             category: _figures([outcome for outcome in outcomes if outcome.category == category])
             for category in categories
         },
-        latency_ms={"p50": round(percentile(times, 50), 3), "p95": round(percentile(times, 95), 3)},
+        latency_ms={f"p{share}": round(percentile(times, share), 3) for share in (50, 95)} if times else {},
     )
 
 

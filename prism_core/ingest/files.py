@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any, NoReturn
 
 from prism_core.errors import DatasetError
 
+_NEXT_MEMBER = re.compile(r"[\s,]*(?=[^\s,\]])")
 _MILLISECONDS_FROM = 1e11
 """Epoch numbers from here on are taken for milliseconds; as seconds they would lie beyond the year 5000."""
 
@@ -21,7 +23,7 @@ class Record:
 
     Attributes:
         path: the file, as it is named in errors.
-        line: 1-based line on which the object starts; 1 for the members of one JSON array.
+        line: 1-based line on which the object starts.
         value: the object.
         part: which part of the file's object is meant, such as `message 3`; empty for all of it.
         field: where in that part the value stands, such as `tool_calls[0]`; empty for all of it.
@@ -156,7 +158,8 @@ def read_records(path: str | Path) -> list[Record]:
     if isinstance(document, dict):
         return [Record(name, _first_line(text), document)]
     if isinstance(document, list) and document:
-        return [_record(name, 1, value) for value in document]
+        lines = _member_lines(text)
+        return [_record(name, line, value) for line, value in zip(lines, document, strict=True)]
     raise DatasetError(name, 1, "holds no JSON object")
 
 
@@ -177,6 +180,15 @@ def _first_line(text: str) -> int:
     return text[: len(text) - len(text.lstrip())].count("\n") + 1
 
 
+def _member_lines(text: str) -> Iterator[int]:
+    """The 1-based lines on which the members of a JSON array start."""
+    decoder, place, line, counted = json.JSONDecoder(), text.index("[") + 1, 1, 0
+    while (member := _NEXT_MEMBER.match(text, place)) is not None:
+        line, counted = line + text.count("\n", counted, member.end()), member.end()
+        yield line
+        place = decoder.raw_decode(text, member.end())[1]
+
+
 def _read_lines(name: str, text: str, document_error: ValueError) -> list[Record]:
     records: list[Record] = []
     # Only "\n" ends a line of JSONL; str.splitlines would also cut at U+2028 inside a string.
@@ -186,12 +198,22 @@ def _read_lines(name: str, text: str, document_error: ValueError) -> list[Record
         try:
             value = _parse(line)
         except ValueError as error:
-            # A first line that is no JSON by itself means one document over several lines.
-            if not records and isinstance(document_error, json.JSONDecodeError):
+            # A first line that is no JSON by itself means one document over several lines, unless others are objects.
+            if not records and isinstance(document_error, json.JSONDecodeError) and not _any_object(text):
                 raise DatasetError(name, document_error.lineno, f"is not JSON ({document_error.msg})") from error
             raise DatasetError(name, number, f"is not JSON ({error})") from error
         records.append(_record(name, number, value))
     return records
+
+
+def _any_object(text: str) -> bool:
+    for line in text.split("\n"):
+        if line.startswith("{") and line.rstrip().endswith("}"):
+            try:
+                return isinstance(_parse(line), dict)
+            except ValueError:
+                continue
+    return False
 
 
 def _record(name: str, line: int, value: object) -> Record:

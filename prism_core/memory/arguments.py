@@ -158,10 +158,11 @@ def checked_vector(vector: object, dimension: int | None = None) -> FloatArray:
         raise QueryError("vector", _shown(vector), "pass one row of finite numbers")
     if dimension is not None and len(row) != dimension:
         raise DimensionMismatchError(dimension, len(row))
-    length = float(np.linalg.norm(row))
-    if not length:
+    largest = float(np.abs(row).max(initial=0.0))
+    if not largest:
         raise QueryError("vector", _shown(vector), "all zeros point nowhere; leave it out to have the text embedded")
-    unit: FloatArray = (row / length).astype(np.float32)
+    row = row / largest  # squares of very large numbers overflow, and those of very small ones vanish
+    unit: FloatArray = (row / np.linalg.norm(row)).astype(np.float32)
     return unit
 
 

@@ -31,6 +31,7 @@ class Columns(Protocol):
         timed: whether it says when something happens or how long it takes.
         step: whether it is an action.
         failed: whether it is an action that failed.
+        distilled: whether it is a fact that other units state.
     """
 
     times: NDArray[np.float64]
@@ -47,6 +48,7 @@ class Columns(Protocol):
     timed: NDArray[np.bool_]
     step: NDArray[np.bool_]
     failed: NDArray[np.bool_]
+    distilled: NDArray[np.bool_]
 
     @property
     def dialogue(self) -> NDArray[np.bool_]:

@@ -174,6 +174,10 @@ class Retriever:
         planned = self.planner.plan(query, view)
         terms = analyze(planned.text)
         lexical = name_aware_lexical(view, terms)
+        if _is_acting(planned) and view.columns.distilled.any():
+            # An action is provisioned from what brought its values up, not from facts that repeat it.
+            own = ~view.columns.distilled
+            eligible = own if eligible is None else eligible & own
         pool = recall(planned, view, lexical, vector, self.options.limits, at_least=at_least, eligible=eligible)
         if not len(pool.rows):
             return Ranking(planned)

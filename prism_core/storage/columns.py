@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from prism_core.changes import FloatArray, IntArray
 from prism_core.text import holds_time
-from prism_core.types import Kind, MemoryUnit, Outcome, Status
+from prism_core.types import Kind, MemoryUnit, Outcome, Status, is_distilled
 
 QUESTION_MARKS = ("?", "？", "؟", "吗", "呢")
 _NONE = -1
@@ -29,6 +29,7 @@ _TYPES: dict[str, type] = {
     "timed": np.bool_,
     "step": np.bool_,
     "failed": np.bool_,
+    "distilled": np.bool_,
 }
 
 
@@ -103,6 +104,7 @@ class UnitColumns:
     timed: NDArray[np.bool_]
     step: NDArray[np.bool_]
     failed: NDArray[np.bool_]
+    distilled: NDArray[np.bool_]
 
     def __init__(self) -> None:
         self.sessions = Names()
@@ -155,6 +157,7 @@ class UnitColumns:
         self.timed[row] = holds_time(unit.observation)
         self.step[row] = unit.kind is Kind.STEP
         self.failed[row] = unit.outcome is Outcome.FAILURE
+        self.distilled[row] = is_distilled(unit)
 
     def session_rows(self, session_id: str) -> IntArray:
         """Rows of a session in the order of time."""

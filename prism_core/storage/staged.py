@@ -9,7 +9,7 @@ from prism_core.protocols import WriteView
 from prism_core.storage.facts import FactIndex
 from prism_core.storage.state import chain_of, is_identifier, is_open, word_terms_of
 from prism_core.text import analyze, identifiers, normalize, same_form
-from prism_core.types import Link, MemoryUnit, Outcome, Relation
+from prism_core.types import Link, MemoryUnit, Outcome, Relation, is_distilled
 
 
 class StagedView:
@@ -48,7 +48,7 @@ class StagedView:
         self._texts.setdefault((unit.kind, normalize(unit.text)), unit.id)
         if not is_open(unit):
             self._answered.add(unit.id)
-        for value in identifiers(unit.text):
+        for value in [] if is_distilled(unit) else identifiers(unit.text):
             self._holders[value][unit.id] = None
 
     def _place(self, unit: MemoryUnit) -> None:

@@ -30,7 +30,17 @@ from prism_core.storage.lexical import LexicalIndex
 from prism_core.storage.metadata import MetadataIndex
 from prism_core.storage.origins import MOST_CALLS, ArgumentOrigins, Offers, Origin, lifts
 from prism_core.text import analyze, date_terms, identifiers, normalize, relative_dates, same_form
-from prism_core.types import EXPLAINING_RELATIONS, IntentQuery, Link, MemoryUnit, Outcome, Relation, Scope, ancestors_of
+from prism_core.types import (
+    EXPLAINING_RELATIONS,
+    IntentQuery,
+    Link,
+    MemoryUnit,
+    Outcome,
+    Relation,
+    Scope,
+    ancestors_of,
+    is_distilled,
+)
 
 BYTES_PER_UNIT = 600
 
@@ -118,7 +128,9 @@ class ScopeState:
         row = self._row_of.get(unit.id)
         chain = chain_of(unit.task_id, unit.session_id)
         terms = analyze(unit.text)
-        self._identifiers.put(len(self._ids) if row is None else row, identifiers(unit.text), chain)
+        # A fact that others state brings up no value of its own.
+        values = [] if is_distilled(unit) else identifiers(unit.text)
+        self._identifiers.put(len(self._ids) if row is None else row, values, chain)
         if row is None:
             row = self.columns.append(unit, tokens, len(terms))
             self._ids.append(unit.id)

@@ -12,8 +12,10 @@ from prism_core.text.moments import asks_time, holds_time, relative_dates
 from prism_core.text.normal import normalize
 from prism_core.text.terms import FUNCTION_CHARACTERS, STOP_WORDS, analyze, word_terms
 from prism_core.text.tokens import O200kCounter
+from prism_core.text.visible import BLANK, is_visible
 
 __all__ = [
+    "BLANK",
     "FUNCTION_CHARACTERS",
     "STOP_WORDS",
     "CalendarDate",
@@ -27,6 +29,7 @@ __all__ = [
     "dates",
     "holds_time",
     "identifiers",
+    "is_visible",
     "literal_form",
     "normalize",
     "relative_dates",

@@ -7,6 +7,7 @@ from typing import Self
 
 from pydantic import Field
 
+from prism_core.text import is_visible
 from prism_core.types.base import Metadata, Model, Share, Text, Texts, UtcDatetime, parsed
 from prism_core.types.facts import Fact
 from prism_core.types.scopes import Scope
@@ -86,6 +87,12 @@ class Event(Model):
         lines.extend(f"[{attachment.caption}]" for attachment in self.attachments if attachment.caption)
         return "\n".join(lines)
 
+    @property
+    def blank(self) -> bool:
+        """Whether a reader would see nothing of it; unless it answers a call, such an event is not stored."""
+        captions = (attachment.caption for attachment in self.attachments)
+        return not any(map(is_visible, (self.observation, self.action or "", self.thought or "", *captions)))
+
     @classmethod
     def parse(cls, data: object) -> Self:
         """Validate a mapping (or an event) into an event.
@@ -117,6 +124,11 @@ class MemoryUnit(Event):
     importance: Share
     layer: Layer = Layer.EPISODIC
     status: Status = Status.CURRENT
+
+
+def is_distilled(unit: MemoryUnit) -> bool:
+    """Whether a unit is a fact that other units state, and so adds nothing to where values come from."""
+    return unit.fact is not None and any(each.unit_id for each in unit.fact.statements)
 
 
 class Link(Model):

@@ -286,6 +286,8 @@ def test_line_separators_inside_strings_do_not_end_a_line(tmp_path: Path) -> Non
     [
         ("", 1, "is empty"),
         ("[]", 1, "no JSON object"),
+        ('[\n {"role": "user"},\n\n {"a": [\n1]\n}, 5]', 6, "a number, not an object"),
+        ('{"role": "user"\n{"role": "user"}', 1, "is not JSON"),
         ('{"role": "user"}\n{oops', 2, "is not JSON"),
         ('{\n "messages": [\n}', 3, "is not JSON"),
         ('{"role": "user"}\n\n[1]', 3, "not an object"),
@@ -304,7 +306,7 @@ def test_line_separators_inside_strings_do_not_end_a_line(tmp_path: Path) -> Non
         ('{"role": "assistant", "tool_calls": [{"function": {}}]}', 1, "needs 'tool_calls[0].function.name' as text"),
         ('{"role": "assistant", "tool_calls": {"id": "x"}}', 1, "needs 'tool_calls' as a list; it is an object"),
         ('{"role": "user", "content": [7]}', 1, "message 0: content[0] is a number, not an object"),
-        ('[{"role": "user"},\n{"role": "user"},\n{"role": null}]', 1, "message 2: needs 'role' as text; it is missing"),
+        ('[{"role": "user"},\n{"role": "user"},\n{"role": null}]', 3, "message 2: needs 'role' as text; it is missing"),
         ('{"role": "user", "time": "0001-01-01T00:00:00+02:00"}', 1, "is not a time"),
         ('{"role": "user", "time": "2026-05-20T09:00:00"}', 1, "no time zone"),
         ('{"role": "user", "time": "yesterday"}', 1, "is not a time"),

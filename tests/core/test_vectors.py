@@ -8,9 +8,9 @@ from prism_core.errors import EmbeddingError
 
 
 def test_lists_become_rows_of_unit_length() -> None:
-    rows = normalised([[3, 4], [0, 0], [1e30, 0.0]], embedder="e")
+    rows = normalised([[3, 4], [0, 0], [1e30, 0.0], [3e300, 4e300]], embedder="e")
     assert rows.dtype == np.float32
-    assert rows == pytest.approx(np.array([[0.6, 0.8], [0, 0], [1, 0]]))
+    assert rows == pytest.approx(np.array([[0.6, 0.8], [0, 0], [1, 0], [0.6, 0.8]]))
 
 
 def test_rows_of_unit_length_stay_as_they_are() -> None:

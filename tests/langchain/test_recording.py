@@ -53,10 +53,50 @@ def test_what_was_worded_otherwise_since_is_no_news(memory: PrismMemory) -> None
 
 def test_what_cannot_be_stored_is_told(memory: PrismMemory) -> None:
     problems: list[MemoryProblem] = []
-    recorder = MessageRecorder(memory, Watch(problems.append))
-    recorder.record_said(Keyed.of([HumanMessage("\ud800", id="h1")], PLACE), PLACE)
+    broken = MessageRecorder(
+        memory, Watch(problems.append), lambda event: event.model_copy(update={"speaker": "\ud800"})
+    )
+    broken.record_said(Keyed.of([HumanMessage("hello", id="h1")], PLACE), PLACE)
     assert [problem.operation for problem in problems] == ["record"]
     assert texts(memory) == []
+
+
+def test_half_a_surrogate_pair_costs_a_character_and_not_the_turn(memory: PrismMemory) -> None:
+    problems: list[MemoryProblem] = []
+    recorder = MessageRecorder(memory, Watch(problems.append))
+    turn = [HumanMessage("Is \ud800 in?", id="h1"), ASKS, reply("12 \udfff"), AIMessage("Yes \ud800.", id="a2")]
+    recorder.record(Keyed.of(turn, PLACE), PLACE)
+    assert not problems
+    assert [text for text in texts(memory) if "?" in text] == texts(memory)
+
+
+CALLS = [{"name": "book", "args": {"n": n}, "type": "tool_call"} for n in (1, 2, 2)]
+
+
+@pytest.mark.parametrize("same_id", ["c", ""])
+@pytest.mark.parametrize("message_id", ["a1", None])
+def test_calls_of_one_message_under_one_id_keep_their_own_replies(
+    memory: PrismMemory, same_id: str, message_id: str | None
+) -> None:
+    problems: list[MemoryProblem] = []
+    recorder = MessageRecorder(memory, Watch(problems.append))
+    asks = AIMessage("", id=message_id, tool_calls=[ToolCall(**call, id=same_id) for call in CALLS])  # type: ignore[typeddict-item]
+    replies = [ToolMessage(f"booked {n}", tool_call_id=same_id) for n in (1, 2, 2)]
+    turn = Keyed.of([HumanMessage("Book them.", id="h1"), asks, *replies], PLACE)
+    asked, key = next(pair for pair in zip(turn.messages, turn.keys, strict=True) if isinstance(pair[0], AIMessage))
+    assert isinstance(asked, AIMessage)
+    # The second one ends first.
+    for number in (1, 0):
+        recorder.record_call(asked, key, asks.tool_calls[number], replies[number], PLACE)
+    recorder.record(turn, PLACE)
+    recorder.record(turn, PLACE)
+    told = sorted(f"{step.action} {step.observation}" for step in steps(memory))
+    assert told == ['book({"n": 1}) booked 1', *['book({"n": 2}) booked 2'] * 2]
+    assert len(texts(memory)) == 4
+    assert len(turn.answered) == 3
+    assert not problems
+    hidden = unseen(turn)
+    assert [unit.text for unit in memory.units(scope=PLACE.scope) if hidden(unit)] == []
 
 
 def test_messages_without_words_are_left_out_silently(memory: PrismMemory) -> None:

@@ -67,6 +67,19 @@ async def test_the_tools_snippet_runs(snippet: Snippet) -> None:
         assert str(await agent.run("Which variant?")) == "blue"
 
 
+async def test_the_warning_snippet_runs(snippet: Snippet) -> None:
+    def script(messages: Sequence[ChatMessage]) -> ChatMessage:
+        last = messages[-1]
+        booking = call("book", "b1", offer="HS-4471")
+        return assistant(str(last.content)) if last.role is MessageRole.TOOL else booking
+
+    names: dict[str, Any] = {"llm": ScriptedChat(script).llm}
+    exec(snippet(PAGE, "Not the same failure twice"), names)
+    with names["store"]:
+        assert await names["booked"]("monday") == "Error: ValueError: HS-4471 is sold out"
+        assert "was tried before" in await names["booked"]("tuesday")
+
+
 async def test_the_contexts_snippet_runs(snippet: Snippet) -> None:
     names = ran(snippet(PAGE, "Contexts as JSON"))
     with names["store"]:

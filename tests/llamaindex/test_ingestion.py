@@ -237,12 +237,28 @@ def test_the_callers_time_counts_and_needs_a_zone(memory: PrismMemory) -> None:
 
 
 def test_what_cannot_be_stored_is_refused_with_nothing_stored(memory: PrismMemory) -> None:
-    with pytest.raises(InvalidEventError):
-        remember_nodes(memory, [TextNode(text="fine"), TextNode(text="broken \ud800")], scope=ALICE)
+    circle: dict[str, Any] = {}
+    circle["circle"] = circle
+    with pytest.raises(InvalidEventError, match="metadata"):
+        remember_nodes(memory, [TextNode(text="fine"), TextNode(text="round", metadata=circle)], scope=ALICE)
     with pytest.raises(ScopeError):
         remember_nodes(memory, [TextNode(text="fine")], scope=())
     assert texts(memory) == []
     assert remember_nodes(memory, [], scope=ALICE) == []
+
+
+def test_what_other_libraries_hand_over_is_stored_as_far_as_it_can_be(memory: PrismMemory) -> None:
+    metadata = {"title": "\ud800", "raw": b"\xff", "large": 2**80, "list": [{"\udfff": b"ok"}]}
+    [receipt] = remember_nodes(memory, [TextNode(text="page \ud800 one", metadata=metadata)], scope=ALICE)
+    unit = memory.get(str(receipt.unit_id), scope=ALICE)
+    assert unit.text == "page ? one"
+    assert {key: unit.metadata[key] for key in ("title", "large")} == {"title": "?", "large": str(2**80)}
+
+
+def test_an_ingestion_without_a_scope_is_refused_when_it_is_made(memory: PrismMemory) -> None:
+    for scope in (None, 7, "", ("acme", 7)):
+        with pytest.raises(ScopeError):
+            PrismIngestion(memory, scope)
 
 
 def test_c21_any_number_of_nodes_goes_in(tmp_path: Path) -> None:

@@ -380,7 +380,10 @@ async def test_one_session_asked_at_once_stores_each_message_once(memory: PrismM
 
 
 async def test_a_scope_that_cannot_be_told_fails_closed(memory: PrismMemory) -> None:
-    for scope in ("", (), lambda session: None, {"known": ALICE}.get):
+    for nobody in ("", (), None, 7):
+        with pytest.raises(ScopeError):
+            PrismMemoryBlock(memory=memory, scope=nobody)  # type: ignore[arg-type]
+    for scope in (lambda session: None, {"known": ALICE}.get):
         block = PrismMemoryBlock(memory=memory, scope=scope)
         with pytest.raises(ScopeError):
             await block.aget([user("hello")], session_id="unknown")

@@ -242,7 +242,7 @@ async def test_a_react_agent_recalls_and_stores(memory: PrismMemory) -> None:
     assert chat(memory).get_all() == kept.get_all()
     assert said(memory) == [
         f"user: {QUESTION}",
-        "I look.\nfind_room({'hotel': 'QX7-4411'})\n-> room 12",
+        'I look.\nfind_room({"hotel": "QX7-4411"})\n-> room 12',
         "assistant: It is room 12.",
     ]
 

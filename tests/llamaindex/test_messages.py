@@ -121,7 +121,7 @@ Answer: It is room 12."""
 
 def test_the_steps_of_a_reasoning_agent_are_told_apart_from_its_answer() -> None:
     step, answer = to_events(assistant(REASONING), key="k")
-    assert (step.kind, step.action_type, step.action) == (Kind.STEP, "find_room", "find_room({'hotel': 'QX7'})")
+    assert (step.kind, step.action_type, step.action) == (Kind.STEP, "find_room", 'find_room({"hotel": "QX7"})')
     assert (step.thought, step.observation) == ("I look.", "room 12")
     assert (answer.kind, answer.text) == (Kind.MESSAGE, "assistant: It is room 12.")
     assert (step.idempotency_key, answer.idempotency_key) == ("k", "k.1")

@@ -8,7 +8,7 @@ import pytest
 from llama_index.core.tools import FunctionTool
 
 from prism_core import Event, PrismMemory, Source
-from prism_core.errors import ScopeError
+from prism_core.errors import BudgetError, ScopeError
 from prism_core.testing import CountingIds, ScriptedClock
 from prism_llamaindex import PrismToolSpec
 from prism_llamaindex.messages import OWN_TOOLS
@@ -115,19 +115,36 @@ def test_another_scope_is_out_of_reach(memory: PrismMemory, tools: dict[str, Fun
     assert "ZZ9" not in str(tools["recall_memory"].call(query="hotel reference ZZ9-0000"))
     for name in ("why_memory", "forget_memory"):
         answer = str(tools[name].call(memory_id=secret))
-        assert answer.startswith("The memory could not do that: no unit")
+        assert answer == f"There is no memory [{secret}]."
         assert "ZZ9" not in answer
     assert len(memory.units(scope=("acme", "bob"))) == 1
 
 
 def test_C18_a_failing_memory_answers_in_words_and_a_missing_scope_does_not(memory: PrismMemory) -> None:
     with pytest.raises(ScopeError):
-        PrismToolSpec(memory, "").recall_memory("hotel")
-    spec = PrismToolSpec(memory, ALICE)
-    assert spec.recall_memory("").startswith("The memory could not do that")
+        PrismToolSpec(memory, "")
+    with pytest.raises(BudgetError):
+        PrismToolSpec(memory, ALICE, budget=0)
+    told: list[str] = []
+    spec = PrismToolSpec(memory, ALICE, on_failure=lambda operation, error: told.append(f"{operation}: {error}"))
     memory.close()
     for answer in (spec.recall_memory("hotel"), spec.save_memory(FACT), spec.why_memory("x"), spec.forget_memory("x")):
-        assert answer.startswith("The memory could not do that")
+        assert answer == "The memory is not available at the moment. Go on without it."
+    assert [each.partition(":")[0] for each in told][:2] == ["recall", "save a memory"]
+
+
+@pytest.mark.parametrize("value", ["", " ", None, 7, ["a"], "\ud800", "\x00", "x" * 30_000])
+def test_whatever_the_model_hands_in_is_answered_in_few_words_without_the_scope(
+    memory: PrismMemory, value: object
+) -> None:
+    failed: list[Exception] = []
+    memory.write(FACT, scope=ALICE)
+    spec = PrismToolSpec(memory, ALICE, on_failure=lambda operation, error: failed.append(error))
+    for name in OWN_TOOLS:
+        answer = getattr(spec, name)(value)
+        assert 0 < len(answer.encode()) < 300
+        assert "acme" not in answer
+    assert not failed
 
 
 def test_tools_can_be_left_out(memory: PrismMemory) -> None:

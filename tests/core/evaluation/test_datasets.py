@@ -47,7 +47,12 @@ def test_questions_without_any_evidence_in_the_store_are_left_out_and_counted(tm
 
 @pytest.mark.parametrize(
     ("change", "problem"),
-    [({"evidence": "1"}, "needs 'evidence' as a list"), ({"text": None}, "question 0: needs 'text'")],
+    [
+        ({"evidence": "1"}, "needs 'evidence' as a list"),
+        ({"text": None}, "question 0: needs 'text'"),
+        ({"text": " "}, "it has 0"),
+        ({"text": "x" * 20_001}, "it has 20001"),
+    ],
 )
 def test_a_broken_question_names_its_line(tmp_path: Path, change: dict[str, object], problem: str) -> None:
     row = {**ROW, "id": "b", "questions": [{**ROW["questions"][0], **change}]}
@@ -70,3 +75,11 @@ def test_an_anonymous_step_is_one_event_that_names_no_run(tmp_path: Path) -> Non
     assert (event.session_id, event.task_id, event.parent, event.tool_call_id) == (None, None, None, None)
     assert "run-1" not in event.model_dump_json()
     assert event.metadata == {}
+
+
+def test_ids_that_occur_twice_are_refused_where_they_occur_again(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="line 2: the id 'a' occurs twice"):
+        load_qa(write(tmp_path / "rows.jsonl", ROW, ROW))
+    twice = {**ROW, "questions": [ROW["questions"][0]] * 2}
+    with pytest.raises(DatasetError, match="line 1: question 1: the id 'q1' occurs twice"):
+        load_qa(write(tmp_path / "questions.jsonl", twice))

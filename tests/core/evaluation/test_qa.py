@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from prism_core.errors import QueryError
+from prism_core.errors import DatasetError, QueryError
 from prism_core.evaluation import run_qa
 from prism_core.evaluation.qa import ABLATIONS, SYSTEMS
 
@@ -153,3 +153,11 @@ def test_an_excerpt_counts_apart_and_an_answer_only_where_it_stands(tmp_path: Pa
     spans["answers"] = [{"unit": "a", "span": "weighs 413 kilos"}]
     (tmp_path / "long-answers.jsonl").write_text(json.dumps(spans))
     assert run_qa(path, systems=["bm25"], one_scope=True).systems["bm25"].overall["answer_recall@4000t"] == 0
+
+
+def test_a_file_without_a_question_to_ask_has_no_figures(tmp_path: Path) -> None:
+    path = tmp_path / "qa.jsonl"
+    asked = {"id": "q", "text": "Whose cat is it?", "evidence": ["nowhere"]}
+    path.write_text(json.dumps({"id": "r", "units": [unit(0, "A cat.", "s")], "questions": [asked]}))
+    with pytest.raises(DatasetError, match=r"no question whose evidence is in the file \(1 left out\)"):
+        run_qa(path, systems=["recency"])

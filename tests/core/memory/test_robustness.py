@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -10,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from prism_core import Event, MemoryUnit, Outcome, PrismMemory, ReceiptStatus
+from prism_core import Event, MemoryUnit, Outcome, PrismMemory, ReceiptStatus, message_events
 from prism_core.changes import FloatArray
 from prism_core.encode.extract import entities
 from prism_core.encode.outcome import outcome_of
@@ -68,6 +69,49 @@ def test_vectors_of_any_length_are_normalised() -> None:
     memory.write("the blue bicycle", scope=SCOPE)
     similarity = memory.search("the blue bicycle", scope=SCOPE)[0].candidate.signals["dense"]
     assert similarity == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("value", [1e308, 1e-320, 1, -3e200])
+def test_the_length_of_a_questions_vector_does_not_matter(value: float) -> None:
+    memory = PrismMemory.open(embedder=HashedEmbedder())
+    memory.write("the blue bicycle", scope=SCOPE)
+    one, other = (
+        memory.search("bicycle", scope=SCOPE, vector=[each] * memory_dimension(memory))[0].candidate.signals["dense"]
+        for each in (value, math.copysign(1.0, value))
+    )
+    assert one == pytest.approx(other)
+
+
+def memory_dimension(memory: PrismMemory) -> int:
+    assert memory.embedder is not None
+    return memory.embedder.dimension
+
+
+@pytest.mark.parametrize("text", ["\x00", " \x00\x1b\n", "\u200b", "\u2800"])
+def test_what_nobody_could_see_is_not_stored_and_the_receipt_says_what_to_do(text: str) -> None:
+    memory = PrismMemory.open(embedder=None)
+    for event in (text, {"observation": text, "speaker": "ann"}, {"kind": "step", "action": text}):
+        receipt = memory.write(event, scope=SCOPE)
+        assert (receipt.status, receipt.unit_id) == (ReceiptStatus.REJECTED, None)
+        assert "write what they stand for" in receipt.reason
+    kept = memory.write({"kind": "document", "observation": "a note"}, scope=SCOPE)
+    assert memory.replace(str(kept.unit_id), {"observation": text}, scope=SCOPE).status is ReceiptStatus.REJECTED
+    assert [unit.text for unit in memory.units(scope=SCOPE)] == ["a note"]
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_replies_to_calls_of_one_message_under_one_id_come_in_the_order_of_the_calls(together: bool) -> None:
+    calls = [{"id": "c", "function": {"name": "book", "arguments": f'{{"n": {n}}}'}} for n in range(3)]
+    messages: list[dict[str, object]] = [{"role": "assistant", "tool_calls": calls}]
+    messages += [{"role": "tool", "tool_call_id": "c", "content": f"booked {n}"} for n in range(3)]
+    lost = {"kind": "step", "action": "book({})", "tool_call_id": "c", "session_id": "s", "idempotency_key": "lost"}
+    memory = PrismMemory.open(embedder=None)
+    memory.write(lost, scope=SCOPE)
+    events = [event for n, each in enumerate(messages) for event in message_events(each, key=f"s#{n}", session_id="s")]
+    for batch in [events] if together else [[event] for event in events]:
+        memory.write_many(batch, scope=SCOPE)
+    found = [(unit.action, unit.observation) for unit in memory.units(scope=SCOPE)]
+    assert found == [("book({})", ""), *((f'book({{"n": {n}}})', f"booked {n}") for n in range(3))]
 
 
 @pytest.mark.parametrize("events", ["abc", b"abc", {"observation": "x"}, Event(observation="x"), None, 5])

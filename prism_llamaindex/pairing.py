@@ -1,0 +1,69 @@
+"""Which reply answers which call of a tool, and which calls were never made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from llama_index.core.base.llms.types import ToolCallBlock
+from llama_index.core.llms import ChatMessage
+
+from prism_llamaindex.messages import is_held, reply_to, text_of, tool_calls
+
+
+def answered(calls: Sequence[str], replies: Sequence[str]) -> list[int | None]:
+    """Which call each reply answers, by place; None where it answers none of them.
+
+    Ids may repeat, and models may leave them out: such replies come in the order of the calls.
+
+    Args:
+        calls: ids of the calls of one message.
+        replies: ids that the replies right behind it name; empty where they name none.
+    """
+    open_places = list(range(len(calls)))
+    found: list[int | None] = []
+    for reply in replies:
+        place = next((n for n in open_places if not reply or calls[n] == reply), None)
+        if place is not None:
+            open_places.remove(place)
+        found.append(place)
+    return found
+
+
+def held_places(turn: Sequence[ChatMessage]) -> frozenset[int]:
+    """Places of the calls that were answered with a warning, and so were not made.
+
+    Args:
+        turn: a message that calls tools, and the replies right behind it.
+    """
+    held = (place for place, each in zip(_places(turn), turn[1:], strict=True) if is_held(text_of(each)))
+    return frozenset(place for place in held if place is not None)
+
+
+def call_behind(turn: Sequence[ChatMessage]) -> tuple[str, str] | None:
+    """Id and name of the tool whose call the last of the replies answers; None where it answers none of them.
+
+    Args:
+        turn: a message that calls tools, and the replies right behind it.
+    """
+    place = _places(turn)[-1] if len(turn) > 1 else None
+    return None if place is None else tool_calls(turn[0])[place][:2]
+
+
+def _places(turn: Sequence[ChatMessage]) -> list[int | None]:
+    return answered([key for key, _, _ in tool_calls(turn[0])], [reply_to(each) or "" for each in turn[1:]])
+
+
+def without_calls(message: ChatMessage, places: frozenset[int]) -> ChatMessage:
+    """The message without some of its calls; what was said beside them stays."""
+    if not places:
+        return message
+    blocks, number = [], -1
+    for block in message.blocks:
+        number += isinstance(block, ToolCallBlock)
+        if not isinstance(block, ToolCallBlock) or number not in places:
+            blocks.append(block)
+    given = message.additional_kwargs
+    if number < 0:
+        kept = [call for place, call in enumerate(given.get("tool_calls") or ()) if place not in places]
+        given = {**given, "tool_calls": kept}
+    return message.model_copy(update={"blocks": blocks, "additional_kwargs": given})
