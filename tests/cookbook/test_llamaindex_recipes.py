@@ -86,7 +86,7 @@ def test_the_bot_knows_of_the_refund_days_later() -> None:
     order = 'find_order({"email": "ana@example.org"}) -[REQUIRES: uses O-5521]-> refund_order({"order_id": "O-5521"})'
     receipt = 'refund_order({"order_id": "O-5521"}) -[REQUIRES: uses RF-9917]-> email_receipt({"refund_id": "RF-9917"})'
     assert {order, receipt} < set(triplets)
-    assert len(triplets) == 8
+    assert len(triplets) == 9
 
 
 def test_swapped_programs_remember() -> None:
