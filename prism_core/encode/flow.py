@@ -45,14 +45,17 @@ class FlowRules:
         max_sources: links to a new unit at most; sources of rarer values come first.
         max_values: values of a unit that are looked up at most.
         common: a value that more units of its chain hold says little: it makes no link, but is named by the links that
-            others make. Of units without task and session, those of the whole scope count.
-        nearest: take the latest unit that observed a value, instead of the first.
+            others make.
+        common_alone: the same for units without task and session, where those of the whole scope count.
+        nearest: take the latest unit that observed a value, instead of the first. Without task and session it is always
+            the latest: runs may be mixed, and the first may belong to another one.
         max_read: units that are read at most for one value.
     """
 
     max_sources: int
     max_values: int
     common: int
+    common_alone: int
     nearest: bool
     max_read: int
 
@@ -88,7 +91,7 @@ class ValueFlow:
         for value in used_values(self.unit)[: self.rules.max_values]:
             holders = self.view.holders(value, self.unit.task_id, self.unit.session_id)
             spread = self._spread(value, holders)
-            if spread > self.rules.common:
+            if spread > (self.rules.common if self._chained else self.rules.common_alone):
                 common.append(value)
             elif (taken := self._taken(value, holders, spread)) is not None:
                 by_source[taken.source].append(taken)
@@ -97,13 +100,16 @@ class ValueFlow:
             yield self._link(source, by_source[source], common)
 
     def _spread(self, value: str, holders: Sequence[str]) -> int:
-        chained = self.unit.task_id is not None or self.unit.session_id is not None
-        return len(holders) if chained else self.view.spread(value)
+        return len(holders) if self._chained else self.view.spread(value)
+
+    @property
+    def _chained(self) -> bool:
+        return self.unit.task_id is not None or self.unit.session_id is not None
 
     def _taken(self, value: str, holders: Sequence[str], spread: int) -> _Taken | None:
         """The best holder of a value: of those graded alike the first, or the latest."""
         best: _Taken | None = None
-        order = list(reversed(holders)) if self.rules.nearest else holders
+        order = holders[::-1] if self.rules.nearest or not self._chained else holders
         for unit_id in order[: self.rules.max_read]:
             grade = self._grade(unit_id, value)
             if grade is not None and (best is None or grade > best.grade):

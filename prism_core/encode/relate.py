@@ -20,7 +20,8 @@ class RelationLinker:
     Attributes:
         max_sources: REQUIRES links to one unit at most.
         max_values: values of one unit that are looked up at most.
-        common: a value that more units of its chain hold makes no link.
+        common: a value that more units of its task (else session) hold makes no link.
+        common_alone: for units without task and session, a value that more units of the scope hold makes no link.
         nearest: trace a value to the latest unit that observed it, instead of the first.
         max_read: units that are read at most to find the source of one value.
         cues: whether "because", "therefore" and the like make CAUSES links.
@@ -29,6 +30,7 @@ class RelationLinker:
     max_sources: int = 5
     max_values: int = 40
     common: int = 12
+    common_alone: int = 8
     nearest: bool = False
     max_read: int = 8
     cues: bool = True
@@ -41,7 +43,9 @@ class RelationLinker:
             parent: id of its explicit parent, if any.
             view: what was stored before it.
         """
-        rules = FlowRules(self.max_sources, self.max_values, self.common, self.nearest, self.max_read)
+        rules = FlowRules(
+            self.max_sources, self.max_values, self.common, self.common_alone, self.nearest, self.max_read
+        )
         found = [*_order(unit, view), *_parent(unit, parent), *_repetition(unit, view)]
         found += ValueFlow(unit, view, rules).links()
         if self.cues:

@@ -98,7 +98,8 @@ def test_units_without_a_chain_share_rare_identifiers_only(relate: Relate) -> No
     call = did('get({"id": "mia_77", "kind": "economy"})', session_id=None)
     held = [user(f"mia_77 flies economy, part {n}", session_id=None) for n in range(3)]
     assert list(sources(relate([held[0], call]), "u2")) == ["u1"]
-    assert relate([*held, call], linker=RelationLinker(common=2)) == []
+    assert list(sources(relate([*held[:2], call]), "u3")) == ["u2"]
+    assert relate([*held, call], linker=RelationLinker(common_alone=2)) == []
 
 
 def test_an_explicit_parent_causes_its_step(relate: Relate) -> None:
