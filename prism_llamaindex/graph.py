@@ -71,6 +71,7 @@ def import_graph(
     """Store an exported scope; importing it again adds nothing.
 
     Units get new ids unless the scope has them already; texts, times, sessions and all else a caller can give survive.
+    Facts that other units state are not taken over: the memory finds them in those again.
     Nodes that were not exported from a memory are left alone.
 
     Args:
@@ -122,8 +123,13 @@ def _units(store: PropertyGraphStore, scope: str | tuple[str, ...] | None) -> li
     scopes = {str(properties.get(SCOPE)) for properties in ours}
     if len(scopes) > 1:
         raise AmbiguousGraphError(sorted(scopes))
-    units = [_unit(properties[UNIT]) for properties in ours]
+    units = [unit for unit in (_unit(properties[UNIT]) for properties in ours) if not _is_derived(unit)]
     return sorted(units, key=lambda unit: unit.recorded_at)
+
+
+def _is_derived(unit: MemoryUnit) -> bool:
+    """Whether a unit is a fact that other units state: the memory finds it in those again."""
+    return unit.fact is not None and any(said.unit_id for said in unit.fact.statements)
 
 
 def _unit(exported: object) -> MemoryUnit:

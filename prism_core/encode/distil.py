@@ -30,10 +30,9 @@ _OPENERS = re.compile(
     re.IGNORECASE,
 )
 _ASKED = re.compile(
-    r"^(?:please )?(?:remember(?: that|:)|remember(?= (?:my|i|our|the|we)\b)|note that|note:|keep in mind"
-    r"|don't forget|do not forget|make a note"
-    r"|bear in mind)(?: that)?[:,]? (?P<what>.+)$"
-    r"|^(?:请)?(?:记住|记得|别忘了|注意)[，,:：]?(?P<zh>.+)$",
+    r"^(?:please )?(?:remember|note|keep in mind|don't forget|do not forget|make a note"
+    r"|bear in mind)(?P<that> that)?[:,]? "
+    r"(?P<what>.+)$|^(?:请)?(?P<zh_that>记住|记得|别忘了|注意)[，,:：]?(?P<zh>.+)$",
     re.IGNORECASE,
 )
 _ADVICE = re.compile(r"(?:to|they|you|your|it|how|when|what|sometimes|he|she|we|there)\b", re.IGNORECASE)
@@ -105,7 +104,8 @@ def _claims_of(clause: str, speaker: str) -> Iterator[Claim]:
             yield from claims
             return
     claims = list(_matched(said, entity, correction))
-    if not claims and asked is not None and len(said) <= LONGEST_VALUE and not _ADVICE.match(said):
+    told = asked is not None and (asked["that"] or asked["zh_that"])
+    if not claims and told and len(said) <= LONGEST_VALUE and not _ADVICE.match(said):
         claims = [Claim(entity, f"noted: {said}", "yes", correction=correction)]
     yield from claims
 

@@ -32,21 +32,31 @@ def eligible(where: Where | None, query: IntentQuery, state: ScopeState) -> NDAr
     mask = np.zeros(len(state), dtype=np.bool_)
     if isinstance(where, Mapping):
         mask[state.holding(where)] = True
-        return mask
-    if isinstance(where, Except):
+    elif isinstance(where, Except):
         found_ids = [unit_id for key in where.keys if (unit_id := state.find_key(key)) is not None]
         mask[:] = True
         mask[state.rows([*found_ids, *where.unit_ids])] = False
-        return mask
-    within = admitted(query, state)
-    rows = np.arange(len(state)) if within is None else np.flatnonzero(within)
-    found = [unit.id for unit in newest_first(where, rows, state)]
-    mask[state.rows(found)] = True
+    else:
+        mask[_asked(where, query, state)] = True
+    for row in np.flatnonzero(state.columns.distilled).tolist():
+        # What units state may answer where one of them may; it has no place and no metadata of its own.
+        mask[row] = bool(mask[state.stating(row)].any())
     return mask
 
 
+def _asked(where: Callable[[MemoryUnit], bool], query: IntentQuery, state: ScopeState) -> IntArray:
+    """The rows a function says yes to, of those that the query's own limits admit."""
+    within = admitted(query, state)
+    rows = np.arange(len(state)) if within is None else np.flatnonzero(within)
+    return state.rows([unit.id for unit in newest_first(where, rows, state)])
+
+
 def newest_first(where: Callable[[MemoryUnit], bool], rows: IntArray, state: ScopeState) -> Iterator[MemoryUnit]:
-    """The units of ascending rows that a function says yes to, last recorded first, read as far as they are taken."""
+    """The units of ascending rows that a function says yes to, last recorded first, read as far as they are taken.
+
+    Facts that other units state are passed over: whether those may answer decides about them.
+    """
+    rows = rows[~state.columns.distilled[rows]]
     for end in range(len(rows), 0, -CHUNK):
         for unit in reversed(state.units(rows[max(0, end - CHUNK) : end])):
             if _says_yes(where, unit):

@@ -11,7 +11,7 @@ from prism_core.memory.lineage import Lineage
 from prism_core.results import Hit, Position, Retrieval
 from prism_core.retrieve.retriever import Candidates, Ranking
 from prism_core.text import normalize
-from prism_core.types import Kind, MemoryUnit, Status
+from prism_core.types import Kind, MemoryUnit, Status, is_distilled
 
 MAX_PACKED = 200
 MOST_RESULTS = 1_000_000
@@ -86,7 +86,8 @@ def best(ranking: Ranking, k: int, load: Load, lineage: Lineage) -> Selection:
     for start in range(0, len(ids), k):
         fresh, again = without_repeats(load(ids[start : start + k]), kept, lineage)
         kept += fresh
-        spare += [unit for unit, _ in again]
+        # A fact adds nothing to the unit that states it, however few units there are.
+        spare += [unit for unit, _ in again if not is_distilled(unit)]
         repeats |= {unit.id: reason for unit, reason in again}
         if len(kept) >= k:
             break

@@ -339,6 +339,11 @@ class ScopeState:
             if row in self._explained
         }
 
+    def stating(self, row: int) -> IntArray:
+        """Rows of the units that state a fact."""
+        adjacency = self.graph.graph._pred[self._ids[row]]
+        return self.rows([source for source, links in adjacency.items() if Relation.SUMMARIZES in links])
+
     def distances(self, row: int, costs: Mapping[Relation, float], *, max_rows: int) -> dict[int, float]:
         """Cheapest typed path from one row to the rows around it."""
         reached = self.graph.distances(self._ids[row], costs, max_nodes=max_rows)

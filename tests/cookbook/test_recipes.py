@@ -45,7 +45,7 @@ SHOWN: Mapping[str, tuple[str, ...]] = {
         "- user: Where is my order R-7781?",
         "[eve, eve-1] Which order did I ask about?\n  I know nothing about you.",
         "Ann's kettle in Bob's prompt: False",
-        "units of Ann: 5 before, 4 after; with nickel in it: 0",
+        "units of Ann: 6 before, 4 after; with nickel in it: 0",
     ),
     "swap_langchain.py": (
         "with_buffer: 2 changed lines",

@@ -60,8 +60,8 @@ def calls_once(name: str, **arguments: Any) -> Responder:
 
 
 def texts(memory: PrismMemory, scope: Sequence[str] = ALICE) -> list[str]:
-    """The texts of all units of a scope, oldest first."""
-    return [unit.text for unit in memory.units(scope=scope)]
+    """The texts of all units of a scope but facts that others state, oldest first."""
+    return [unit.text for unit in memory.units(scope=scope) if unit.fact is None]
 
 
 def steps(memory: PrismMemory, scope: Sequence[str] = ALICE) -> list[MemoryUnit]:

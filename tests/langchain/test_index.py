@@ -191,7 +191,7 @@ def test_a_memory_runs_on_it(kind: str, chroma: Client, qdrant: QdrantClient, tm
         assert used.count(ALICE) == 80
         found = memory.search(question, scope=ALICE, k=5)
         assert (found.units, found.degraded) == (expected, ())
-        memory.write("The strongbox was moved to the attic.", scope=ALICE)
+        memory.write("Somebody carried the strongbox up to the attic.", scope=ALICE)
         memory.flush()
         assert used.count(ALICE) == 81
     again = index()

@@ -35,7 +35,7 @@ def chat(memory: PrismMemory, session: str = "s", **settings: Any) -> PrismChatM
 
 
 def units(memory: PrismMemory, session: str | None = None) -> list[MemoryUnit]:
-    return memory.units(scope=ALICE, session_id=session)
+    return [unit for unit in memory.units(scope=ALICE, session_id=session) if unit.fact is None]
 
 
 CONVERSATION = [
