@@ -24,6 +24,7 @@ from prism_core.encode.conflict import ConflictRules
 from prism_core.encode.dedup import idempotency_key, known_as
 from prism_core.encode.extract import MAX_ENTITIES, entities
 from prism_core.encode.outcome import outcome_of
+from prism_core.encode.premises import Premises
 from prism_core.encode.route import MemoryRouter, Routed
 from prism_core.encode.settle import FactSettler, Settled, Told
 from prism_core.errors import InvalidEventError
@@ -182,6 +183,7 @@ class Encoder:
         tokens = self.counter.count(unit.text)
         changes: list[Change] = [AddUnit(unit, tokens), PutVector(unit.id, self.embedder_id, None)]
         changes += [AddLink(link) for link in self.linker.links(unit, parent, context.view)]
+        changes += [AddLink(link) for link in Premises(self.claims).links(unit, claims, context.view)]
         missing = f"its parent {event.parent!r} is unknown" if event.parent and parent is None else ""
         if self.read_when is not None and self.read_when(unit, len(claims)):
             changes.append(MarkUnread(unit.id))

@@ -275,6 +275,10 @@ class WriteView(Protocol):
         """How many units of the scope hold an identifier."""
         ...
 
+    def recent(self, task_id: str | None, session_id: str | None, limit: int) -> Sequence[MemoryUnit]:
+        """The units of a task (else session) recorded last, the latest first; none without either."""
+        ...
+
     def facts_about(self, entity: str, attribute: str) -> Sequence[MemoryUnit]:
         """Every value of an attribute of an entity, current or not, in the order recorded; names are normalised."""
         ...

@@ -170,6 +170,13 @@ class StagedView:
         if link.relation is Relation.SUPERSEDES:
             self._links[link.source, link.target] = None if removed else link
 
+    def recent(self, task_id: str | None, session_id: str | None, limit: int) -> Sequence[MemoryUnit]:
+        """The units of a chain recorded last, staged ones first."""
+        staged = [] if task_id is None and session_id is None else list(self._chain(task_id, session_id))[::-1]
+        ids = {unit.id for unit in staged}
+        stored = [unit for unit in self._stored.recent(task_id, session_id, limit) if unit.id not in ids]
+        return [*staged, *stored][:limit]
+
     def facts_about(self, entity: str, attribute: str) -> Sequence[MemoryUnit]:
         """Every value of an attribute of an entity, as it will be."""
         return self._overlaid(self._stored.facts_about(entity, attribute), self._facts.about(entity, attribute))

@@ -421,6 +421,12 @@ class ScopeState:
         """How many units hold an identifier."""
         return len(self._identifiers.rows(identifier))
 
+    def recent(self, task_id: str | None, session_id: str | None, limit: int) -> Sequence[MemoryUnit]:
+        """The units of a chain recorded last, the latest first."""
+        if task_id is None and session_id is None:
+            return []
+        return self.units(np.sort(self._recorded(task_id, session_id))[-limit:][::-1])
+
     def facts_about(self, entity: str, attribute: str) -> Sequence[MemoryUnit]:
         """Every value of an attribute of an entity."""
         return self._ledger.units(self.scope, self.facts.about(entity, attribute))

@@ -50,6 +50,9 @@ class Nothing:
     def spread(self, identifier: str) -> int:
         return int(identifier == "A123")
 
+    def recent(self, task_id: str | None, session_id: str | None, limit: int) -> list[MemoryUnit]:
+        return []
+
     def facts_about(self, entity: str, attribute: str) -> list[MemoryUnit]:
         return []
 
