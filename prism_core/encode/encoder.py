@@ -26,7 +26,7 @@ from prism_core.encode.extract import MAX_ENTITIES, entities
 from prism_core.encode.outcome import outcome_of
 from prism_core.encode.premises import Premises
 from prism_core.encode.route import MemoryRouter, Routed
-from prism_core.encode.settle import FactSettler, Settled, Told
+from prism_core.encode.settle import LABELS, FactSettler, Settled, Told
 from prism_core.errors import InvalidEventError
 from prism_core.protocols import Distiller, IdFactory, IntentTagger, Linker, TokenCounter, WriteView
 from prism_core.results import Receipt, ReceiptStatus
@@ -34,6 +34,7 @@ from prism_core.text import action_name, normalize, relative_dates
 from prism_core.types import Claim, Event, Fact, Kind, Layer, MemoryUnit, Outcome, Scope, Source
 
 _FIELDS = TypeAdapter(dict[str, object])
+MOST_LABELS = 3
 CONTENT_FIELDS = ("observation", "attachments", "metadata", "fact", "confidence", "outcome")
 """What a replacement takes over as it is; intents, entities and importance are found anew where they are not given."""
 
@@ -262,7 +263,7 @@ class Encoder:
         outcome = event.outcome
         if outcome is Outcome.UNKNOWN and event.kind is Kind.STEP:
             outcome = outcome_of(event.observation)
-        labels = event.intent_tags or self.tagger.tag(event.text, action_type=event.action_type)
+        labels = event.intent_tags or _with_stated(self.tagger.tag(event.text, action_type=event.action_type), claims)
         routed = self.router.route(event, labels, claims)
         fields = dict(event)
         fields.update(
@@ -292,6 +293,13 @@ def _with_words(event: Event) -> Event:
     if event.kind is not Kind.FACT or event.fact is None or event.observation.strip():
         return event
     return event.model_copy(update={"observation": event.fact.text})
+
+
+def _with_stated(labels: tuple[str, ...], claims: Sequence[Claim]) -> tuple[str, ...]:
+    """The labels of a text, and those of what it states that none of them covers."""
+    covered = {label.partition("/")[0] for label in labels}
+    stated = (LABELS.get(claim.category, claim.category) for claim in claims)
+    return (*labels, *dict.fromkeys(label for label in stated if label not in covered))[:MOST_LABELS]
 
 
 def _importance(event: Event, routed: Routed) -> float:

@@ -233,24 +233,31 @@ ENGLISH = (
         _PREFERENCE,
         "opinion of {o}",
         "dislikes",
+        listed="o",
     ),
-    _row(rf"i {_ADVERB}(?:love|adore) (?P<o>{_OBJECT}){_LATELY}", _PREFERENCE, "opinion of {o}", "loves"),
-    _row(rf"i {_ADVERB}(?:like|enjoy) (?P<o>{_OBJECT}){_LATELY}", _PREFERENCE, "opinion of {o}", "likes"),
+    _row(rf"i {_ADVERB}(?:love|adore) (?P<o>{_OBJECT}){_LATELY}", _PREFERENCE, "opinion of {o}", "loves", listed="o"),
+    _row(rf"i {_ADVERB}(?:like|enjoy) (?P<o>{_OBJECT}){_LATELY}", _PREFERENCE, "opinion of {o}", "likes", listed="o"),
     _row(
         rf"i {_ADVERB}(?:hate|detest|loathe|can't stand|cannot stand) (?P<o>{_OBJECT}){_LATELY}",
         _PREFERENCE,
         "opinion of {o}",
         "hates",
+        listed="o",
     ),
-    _row(rf"i {_ADVERB}dislike (?P<o>{_OBJECT}){_LATELY}", _PREFERENCE, "opinion of {o}", "dislikes"),
+    _row(rf"i {_ADVERB}dislike (?P<o>{_OBJECT}){_LATELY}", _PREFERENCE, "opinion of {o}", "dislikes", listed="o"),
     _row(
         rf"{_I_AM} (?:a (?:big|huge) fan of|fond of|crazy about) (?P<o>{_OBJECT})",
         _PREFERENCE,
         "opinion of {o}",
         "loves",
+        listed="o",
     ),
     _row(
-        rf"{_I_AM} not (?:a (?:big |huge )?fan of|fond of) (?P<o>{_OBJECT})", _PREFERENCE, "opinion of {o}", "dislikes"
+        rf"{_I_AM} not (?:a (?:big |huge )?fan of|fond of) (?P<o>{_OBJECT})",
+        _PREFERENCE,
+        "opinion of {o}",
+        "dislikes",
+        listed="o",
     ),
     # What is wanted, decided and promised.
     _row(r"(?:my|our|the) goal(?: here)? is (?:to )?(?P<v>\S.{2,120})", _GOAL, "goal", "{v}"),
@@ -365,13 +372,22 @@ CHINESE = (
         "{v}",
     ),
     _row(rf"我最(?:喜欢|爱)的(?P<a>{_ZH_VALUE}?)是(?P<v>{_ZH_VALUE})", _PREFERENCE, "favourite {a}", "{v}"),
-    _row(rf"我{_ZH_ADVERB}(?:不喜欢|不爱|不再喜欢)(?P<o>{_ZH_VALUE}?)了?", _PREFERENCE, "opinion of {o}", "dislikes"),
-    _row(rf"我{_ZH_ADVERB}(?:讨厌|厌恶|受不了)(?P<o>{_ZH_VALUE}?)了?", _PREFERENCE, "opinion of {o}", "hates"),
+    _row(
+        rf"我{_ZH_ADVERB}(?:不喜欢|不爱|不再喜欢)(?P<o>{_ZH_VALUE}?)了?",
+        _PREFERENCE,
+        "opinion of {o}",
+        "dislikes",
+        listed="o",
+    ),
+    _row(
+        rf"我{_ZH_ADVERB}(?:讨厌|厌恶|受不了)(?P<o>{_ZH_VALUE}?)了?", _PREFERENCE, "opinion of {o}", "hates", listed="o"
+    ),
     _row(
         rf"我{_ZH_ADVERB}(?:喜欢|爱|喜爱|偏爱|热爱|更喜欢)(?!(?:你|他|她|它))(?P<o>{_ZH_VALUE}?)",
         _PREFERENCE,
         "opinion of {o}",
         "likes",
+        listed="o",
     ),
     _row(r"(?:我的|我们的)目标是(?P<v>.{2,60})", _GOAL, "goal", "{v}"),
     _row(

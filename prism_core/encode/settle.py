@@ -27,7 +27,7 @@ from prism_core.types import (
 
 ASSIGNMENT = "assignment"
 """The attribute of "I was moved from Atlas to Borealis" where it is not known what Atlas was."""
-_LABELS: Mapping[str, str] = {
+LABELS: Mapping[str, str] = {
     FactCategory.GOAL: "plan",
     FactCategory.DECISION: "decide",
     FactCategory.COMMITMENT: "schedule",
@@ -193,7 +193,7 @@ class FactSettler:
             event_time=statement.event_time,
             recorded_at=statement.recorded_at,
             source=statement.source,
-            intent_tags=(_LABELS.get(fact.category, fact.category),),
+            intent_tags=(LABELS.get(fact.category, fact.category),),
             entities=tuple(name for name in (fact.entity, fact.value) if name not in ("user", "world", "yes", "")),
             importance=_IMPORTANCE.get(fact.category, _MINOR),
             layer=Layer.SEMANTIC,

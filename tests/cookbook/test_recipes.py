@@ -47,6 +47,13 @@ SHOWN: Mapping[str, tuple[str, ...]] = {
         "Ann's kettle in Bob's prompt: False",
         "units of Ann: 6 before, 4 after; with nickel in it: 0",
     ),
+    "travel_planner.py": (
+        "I love the sea and modern architecture.  [REQUIRES: takes up opinion of modern architecture loves]",
+        "My budget is 2,000 euros for the week.  [REQUIRES: takes up budget 2,000 euros for the week]",
+        "[REQUIRES: decides on what was proposed]",
+        "user: budget is 2,000 euros for the week: superseded",
+        "user: budget is 2,500 euros for the week: current",
+    ),
     "swap_langchain.py": (
         "with_buffer: 2 changed lines",
         "with_vectors: 3 changed lines",
