@@ -429,7 +429,8 @@ class ScopeState:
 
     def facts_about(self, entity: str, attribute: str) -> Sequence[MemoryUnit]:
         """Every value of an attribute of an entity."""
-        return self._ledger.units(self.scope, self.facts.about(entity, attribute))
+        known = self.facts.about(entity, attribute)
+        return self._ledger.units(self.scope, known) if known else ()
 
     def facts_valued(self, entity: str, value: str) -> Sequence[MemoryUnit]:
         """Facts of an entity that have a value."""
