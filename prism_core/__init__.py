@@ -6,6 +6,7 @@ from prism_core.context import ContextBuilder, Packed, without_recalled
 from prism_core.embed import CachedEmbedder, MiniLMEmbedder, MultilingualEmbedder
 from prism_core.encode.conflict import ConflictRules
 from prism_core.encode.distil import RuleDistiller
+from prism_core.encode.entities import RuleExtractor
 from prism_core.encode.options import EncodingOptions
 from prism_core.encode.relate import RelationLinker
 from prism_core.encode.route import MemoryRouter
@@ -22,6 +23,7 @@ from prism_core.protocols import (
     Completion,
     Distiller,
     Embedder,
+    EntityExtractor,
     IdFactory,
     Ledger,
     Linker,
@@ -56,6 +58,8 @@ from prism_core.text import O200kCounter
 from prism_core.types import (
     Attachment,
     Claim,
+    Entity,
+    EntityType,
     Event,
     Except,
     Facet,
@@ -99,6 +103,9 @@ __all__ = [
     "Distiller",
     "Embedder",
     "EncodingOptions",
+    "Entity",
+    "EntityExtractor",
+    "EntityType",
     "Erasure",
     "Event",
     "Except",
@@ -153,6 +160,7 @@ __all__ = [
     "Reranker",
     "Retrieval",
     "RuleDistiller",
+    "RuleExtractor",
     "RuleTagger",
     "Scope",
     "ScopeStats",

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from prism_core.encode.extract import entities
+from prism_core.encode.entities import entities
 from prism_core.encode.values import holds
 from prism_core.protocols import WriteView
 from prism_core.text import identifiers

@@ -22,13 +22,13 @@ from prism_core.changes import (
 )
 from prism_core.encode.conflict import ConflictRules
 from prism_core.encode.dedup import idempotency_key, known_as
-from prism_core.encode.extract import MAX_ENTITIES, entities
+from prism_core.encode.entities import MAX_ENTITIES, RuleExtractor, named
 from prism_core.encode.outcome import outcome_of
 from prism_core.encode.premises import Premises
 from prism_core.encode.route import MemoryRouter, Routed
 from prism_core.encode.settle import LABELS, FactSettler, Settled, Told
 from prism_core.errors import InvalidEventError
-from prism_core.protocols import Distiller, IdFactory, IntentTagger, Linker, TokenCounter, WriteView
+from prism_core.protocols import Distiller, EntityExtractor, IdFactory, IntentTagger, Linker, TokenCounter, WriteView
 from prism_core.results import Receipt, ReceiptStatus
 from prism_core.text import action_name, normalize, relative_dates
 from prism_core.types import Claim, Event, Fact, Kind, Layer, MemoryUnit, Outcome, Scope, Source
@@ -91,6 +91,7 @@ class Encoder:
         linker: relates a new unit to those before it.
         new_id: makes ids of units.
         embedder_id: written with the vectors; empty without an embedder.
+        extractor: finds what texts name.
         router: says how important an event is, and which layer it belongs to.
         conflicts: when a new value takes the place of the one that holds.
         distiller: finds what events state; None to keep no facts but those that are stored as such.
@@ -104,6 +105,7 @@ class Encoder:
     linker: Linker
     new_id: IdFactory
     embedder_id: str
+    extractor: EntityExtractor = field(default_factory=RuleExtractor)
     router: MemoryRouter = field(default_factory=MemoryRouter)
     conflicts: ConflictRules = field(default_factory=ConflictRules)
     distiller: Distiller | None = None
@@ -140,7 +142,7 @@ class Encoder:
         content: dict[str, object] = {name: getattr(event, name) for name in CONTENT_FIELDS}
         content |= {
             "intent_tags": labels,
-            "entities": _merge(event.entities, entities(event.text), _dates_of(event, unit.event_time)),
+            "entities": _merge(event.entities, named(event.text, self.extractor), _dates_of(event, unit.event_time)),
             "importance": _importance(event, self.router.route(event, labels)),
         }
         if unit.fact is not None or event.fact is not None:
@@ -246,7 +248,7 @@ class Encoder:
             grown["attachments"] = (*call.attachments, *event.attachments)
         if event.metadata:
             grown["metadata"] = {**call.metadata, **event.metadata}
-        grown["entities"] = _merge(call.entities, event.entities, entities(event.observation))
+        grown["entities"] = _merge(call.entities, event.entities, named(event.observation, self.extractor))
         unit = call.model_copy(update=grown)
         tokens = self.counter.count(unit.text)
         before = {name: getattr(call, name) for name in grown}
@@ -274,7 +276,7 @@ class Encoder:
             recorded_at=context.now,
             outcome=outcome,
             intent_tags=labels,
-            entities=_merge(event.entities, entities(event.text), _dates_of(event, context.now)),
+            entities=_merge(event.entities, named(event.text, self.extractor), _dates_of(event, context.now)),
             importance=_importance(event, routed),
             layer=routed.layer,
         )

@@ -7,11 +7,12 @@ from typing import Literal
 
 from prism_core.encode.conflict import ConflictRules
 from prism_core.encode.distil import RuleDistiller
+from prism_core.encode.entities import RuleExtractor
 from prism_core.encode.relate import RelationLinker
 from prism_core.encode.route import MemoryRouter
 from prism_core.encode.taxonomy import IntentTaxonomy
 from prism_core.llm import StructuredLLM
-from prism_core.protocols import Distiller, Linker
+from prism_core.protocols import Distiller, EntityExtractor, Linker
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,7 @@ class EncodingOptions:
     Attributes:
         taxonomy: labels of intents; that which was last applied to the store, or the bundled one, when None.
         distiller: finds what a message states about people and things; None to keep no facts but those stored as such.
+        extractor: finds what texts name, when they are written and when they are asked.
         router: scores importance and chooses the layer.
         linker: relates a new unit to those before it.
         conflicts: when a new value takes the place of the one that holds.
@@ -32,6 +34,7 @@ class EncodingOptions:
 
     taxonomy: IntentTaxonomy | None = None
     distiller: Distiller | None = field(default_factory=RuleDistiller)
+    extractor: EntityExtractor = field(default_factory=RuleExtractor)
     router: MemoryRouter = field(default_factory=MemoryRouter)
     linker: Linker = field(default_factory=RelationLinker)
     conflicts: ConflictRules = field(default_factory=ConflictRules)

@@ -7,7 +7,7 @@ from functools import partial
 
 from prism_core.context import ContextBuilder, without_recalled
 from prism_core.encode.encoder import Encoder
-from prism_core.encode.extract import entities
+from prism_core.encode.entities import named
 from prism_core.encode.options import EncodingOptions
 from prism_core.encode.reading import LLMReader
 from prism_core.encode.tag import RuleTagger
@@ -80,6 +80,7 @@ def assemble(store: Store, wanted: Wanted, *, create: bool) -> Assembly:
         options.linker,
         wanted.new_id,
         wanted.embedder.id if wanted.embedder is not None else "",
+        extractor=options.extractor,
         router=options.router,
         conflicts=options.conflicts,
         distiller=options.distiller,
@@ -88,7 +89,7 @@ def assemble(store: Store, wanted: Wanted, *, create: bool) -> Assembly:
     )
     recorder = Recorder(ledger, states, encoder, wanted.embedder, wanted.clock)
     reader = None if options.llm is None else LLMReader(options.llm, taxonomy)
-    planner = RulePlanner(tagger, entities)
+    planner = RulePlanner(tagger, partial(named, extractor=options.extractor))
     return Assembly(
         ledger=ledger,
         states=states,

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Protocol, runtime_checkable
 
 from prism_core.changes import FloatArray
-from prism_core.types import Claim, Event, Scope
+from prism_core.types import Claim, Entity, Event, Scope
 
 Clock = Callable[[], datetime]
 """Answers the present instant; aware."""
@@ -181,6 +181,14 @@ class Distiller(Protocol):
 
     def distil(self, event: Event) -> Sequence[Claim]:
         """The claims an event makes, in order; none where it asks, supposes or quotes, or is not worth it."""
+        ...
+
+
+class EntityExtractor(Protocol):
+    """Finds what a text names."""
+
+    def extract(self, text: str) -> Sequence[Entity]:
+        """The entities of a text, in order; none overlaps another."""
         ...
 
 

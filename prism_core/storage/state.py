@@ -29,7 +29,7 @@ from prism_core.storage.keys import KeyIndex
 from prism_core.storage.lexical import LexicalIndex
 from prism_core.storage.metadata import MetadataIndex
 from prism_core.storage.origins import MOST_CALLS, ArgumentOrigins, Offers, Origin, lifts
-from prism_core.text import analyze, date_terms, identifiers, normalize, relative_dates, same_form
+from prism_core.text import analyze, date_terms, identifiers, name_form, relative_dates, same_form
 from prism_core.types import (
     EXPLAINING_RELATIONS,
     IntentQuery,
@@ -142,7 +142,7 @@ class ScopeState:
             for number in self.columns.chains(row):
                 self._origins.forget(number)
         self._lexical.put(row, terms + date_terms(unit.event_time), group=int(self.columns.session[row]))
-        self._entities.put(row, map(normalize, unit.entities))
+        self._entities.put(row, map(name_form, unit.entities))
         # Under the labels above as well: what refactors code, codes.
         self._labels.put(row, [name for tag in unit.intent_tags for name in (tag, *ancestors_of(tag))])
         said = [term for value in relative_dates(unit.text, unit.event_time) for term in value.terms]
@@ -274,7 +274,7 @@ class ScopeState:
 
     def mentioning(self, entity: str) -> IntArray:
         """Rows that mention an entity or hold an identifier."""
-        return np.union1d(self._entities.rows(normalize(entity)), _array(self._identifiers.rows(entity)))
+        return np.union1d(self._entities.rows(name_form(entity)), _array(self._identifiers.rows(entity)))
 
     def dated(self, date_term: str) -> IntArray:
         """Rows whose text names a date, by its index term."""

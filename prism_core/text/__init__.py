@@ -9,7 +9,7 @@ from prism_core.text.dates import CalendarDate, date_terms, dates
 from prism_core.text.goals import StatedGoal, stated_goal
 from prism_core.text.identifiers import identifiers, literal_form, rough_form, whole_identifiers
 from prism_core.text.moments import asks_time, holds_time, relative_dates
-from prism_core.text.normal import normalize
+from prism_core.text.normal import name_form, normalize
 from prism_core.text.terms import FUNCTION_CHARACTERS, STOP_WORDS, analyze, word_terms
 from prism_core.text.tokens import O200kCounter
 from prism_core.text.visible import BLANK, is_visible
@@ -31,6 +31,7 @@ __all__ = [
     "identifiers",
     "is_visible",
     "literal_form",
+    "name_form",
     "normalize",
     "relative_dates",
     "rough_form",

@@ -9,6 +9,7 @@ _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 # Zero-width characters and soft hyphens stand inside words and are typed or not; typographic quotes and hyphens vary.
 _VARIANTS: dict[int, str | None] = dict.fromkeys((0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))
 _VARIANTS |= {0x2018: "'", 0x2019: "'", 0x2010: "-", 0x2011: "-"}
+_JOINTS = re.compile(r"(?<=[^\W_])[_-]+(?=[^\W_])")
 _SUPERSCRIPT_RUN = re.compile("[⁰¹²³⁴-⁹⁺⁻]+")
 
 
@@ -23,6 +24,15 @@ def normalize(text: str) -> str:
     folded = unicodedata.normalize("NFKC", _SUPERSCRIPT_RUN.sub(lambda run: "^" + run[0], text)).casefold()
     # Case folding may leave a sequence that composes, and composing one that folds.
     return " ".join(unicodedata.normalize("NFKC", folded).casefold().split())
+
+
+def name_form(name: str) -> str:
+    """The form in which names are compared: as texts are, and whatever joins their words.
+
+    >>> name_form("Paper_A") == name_form("paper-a") == name_form(" Paper  A ")
+    True
+    """
+    return " ".join(_JOINTS.sub(" ", normalize(name)).split()) or normalize(name)
 
 
 def prepare(text: str) -> str:

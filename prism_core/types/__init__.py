@@ -7,7 +7,17 @@ sessions and tasks. Isolation is by scope only.
 from prism_core.types.base import MAX_DEPTH, UtcDatetime, utc
 from prism_core.types.facts import Claim, Fact, FactCategory, Statement
 from prism_core.types.scopes import MAX_SCOPE_SEGMENTS, MAX_SEGMENT_LENGTH, Scope, scope_key, scope_of
-from prism_core.types.units import Attachment, Event, Except, IntentQuery, Link, MemoryUnit, is_distilled
+from prism_core.types.units import (
+    Attachment,
+    Entity,
+    EntityType,
+    Event,
+    Except,
+    IntentQuery,
+    Link,
+    MemoryUnit,
+    is_distilled,
+)
 from prism_core.types.vocabulary import (
     ACYCLIC_RELATIONS,
     EXPLAINING_RELATIONS,
@@ -29,6 +39,8 @@ __all__ = [
     "MAX_SEGMENT_LENGTH",
     "Attachment",
     "Claim",
+    "Entity",
+    "EntityType",
     "Event",
     "Except",
     "Facet",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Self
 
 from pydantic import Field
 
-from prism_core.text import is_visible
+from prism_core.text import is_visible, name_form
 from prism_core.types.base import Metadata, Model, Share, Text, Texts, UtcDatetime, parsed
 from prism_core.types.facts import Fact
 from prism_core.types.scopes import Scope
@@ -20,6 +21,47 @@ class Attachment(Model):
     media_type: Text
     uri: Text
     caption: Text = ""
+
+
+class EntityType(StrEnum):
+    """What an entity is."""
+
+    FILE = "file"
+    PATH = "path"
+    URL = "url"
+    EMAIL = "email"
+    ID = "id"
+    CODE = "code"
+    QUOTED = "quoted"
+    PERSON = "person"
+    PLACE = "place"
+    ORGANISATION = "organisation"
+    PRODUCT = "product"
+    QUANTITY = "quantity"
+    DATE = "date"
+    TIME = "time"
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """Something a text names.
+
+    Attributes:
+        text: as written.
+        type: what it is.
+        start: where it begins in the text, in characters.
+        end: where it ends.
+    """
+
+    text: str
+    type: EntityType
+    start: int
+    end: int
+
+    @property
+    def normal(self) -> str:
+        """The form in which names are compared: `Paper_A`, `paper-a` and "Paper A" have the same."""
+        return name_form(self.text)
 
 
 class Event(Model):

@@ -5,7 +5,7 @@ from typing import Literal
 import pytest
 
 from prism_core import Event, Facet, IntentQuery, Kind, PlanningOptions, PrismMemory, StructuredLLM
-from prism_core.encode.extract import entities
+from prism_core.encode.entities import entities
 from prism_core.encode.tag import RuleTagger
 from prism_core.encode.taxonomy import IntentTaxonomy
 from prism_core.query import RulePlanner

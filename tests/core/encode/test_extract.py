@@ -1,6 +1,6 @@
 import pytest
 
-from prism_core.encode.extract import MAX_ENTITIES, entities
+from prism_core.encode.entities import MAX_ENTITIES, entities
 from prism_core.text import action_name
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from prism_core import Event, MemoryUnit, Outcome, PrismMemory, ReceiptStatus, message_events
 from prism_core.changes import FloatArray
-from prism_core.encode.extract import entities
+from prism_core.encode.entities import entities
 from prism_core.encode.outcome import outcome_of
 from prism_core.errors import InvalidEventError, QueryError, StoreUrlError
 from prism_core.testing import CountingIds, HashedEmbedder, ScriptedClock

@@ -6,7 +6,7 @@ Works for Latin scripts and Chinese, without a model. Identifiers are found by `
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from prism_core.text import STOP_WORDS, normalize
 
@@ -28,7 +28,11 @@ _PATTERNS = (
     re.compile(rf"[$€£¥]\s?\d(?:[\d,.]*\d)?|(?<![\d.,])\d[\d,.]*\s?(?:{_UNITS})"),
 )
 _QUOTED = re.compile(r"[\"“]([^\"”\n]{2,80})[\"”]|《([^》\n]{1,80})》|「([^」\n]{2,80})」|`([^`\n]{2,80})`")
-_NAME = re.compile(r"(?<![\w.])[A-ZÀ-ÖØ-Þ][\w'’-]*(?:\s+(?:(?:of|de|la|van|von|the|&)\s+)?[A-ZÀ-ÖØ-Þ0-9][\w'’-]*)*")
+_WORD = r"[A-Za-zÀ-ÖØ-öø-ÿ0-9_'’-]"
+_NAME = re.compile(
+    rf"(?<![A-Za-zÀ-ÖØ-öø-ÿ0-9_.])[A-ZÀ-ÖØ-Þ]{_WORD}*"
+    rf"(?:[^\S\n]+(?:(?:of the|of|de la|de|la|van|von|the|&)[^\S\n]+)?[A-ZÀ-ÖØ-Þ0-9]{_WORD}*)*"
+)
 _SENTENCE_START = re.compile(r"(?:^|[.!?:\n>\"“(\[{]\s*|\n\s*[-*]\s*)$")
 _CHINESE_PLACE = re.compile(
     r"(?:(?![我在他她你们的去到从和是了把给跟于])[\u4e00-\u9fff]){2,6}(?:大学|公司|医院|学校|机场|酒店|公园|餐厅|银行|车站)"
@@ -71,17 +75,32 @@ def _candidates(text: str) -> Iterator[str]:
 
 def _names(text: str) -> Iterator[str]:
     """Capitalised phrases; a single common word that only opens a sentence is none."""
+    for start, end in name_spans(text):
+        yield " ".join(text[start:end].split())
+
+
+def name_spans(text: str, known: Container[str] = frozenset()) -> Iterator[tuple[int, int]]:
+    """Where capitalised phrases begin and end.
+
+    Args:
+        text: any text.
+        known: names that are names even where they only open a sentence.
+    """
     for match in _NAME.finditer(text):
-        words = match[0].removesuffix("'s").removesuffix("’s").split()
+        said = match[0].removesuffix("'s").removesuffix("’s")
+        words = said.split()
         while words and _is_opener(words[0]):
             words = words[1:]
         phrase = " ".join(words)
-        if len(words) > 1 or (len(phrase) > 1 and not _only_opens(phrase, match, text)):
-            yield phrase
+        if not phrase or (
+            len(words) == 1 and (len(phrase) == 1 or _only_opens(phrase, match, text)) and phrase not in known
+        ):
+            continue
+        yield match.start() + len(said) - len(said[said.index(words[0]) :]), match.start() + len(said)
 
 
 def _is_opener(word: str) -> bool:
-    return re.split("['’]", word.lower())[0] in _OPENERS
+    return word.lower().endswith(("n't", "n’t")) or re.split("['’]", word.lower())[0] in _OPENERS
 
 
 def _only_opens(word: str, match: re.Match[str], text: str) -> bool:
