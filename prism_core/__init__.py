@@ -16,6 +16,7 @@ from prism_core.errors import PrismError
 from prism_core.ingest import message_events
 from prism_core.llm import FileReplyCache, LLMBudget, LLMMeter, MemoryReplyCache, ReplyCache, StructuredLLM
 from prism_core.memory import Belief, Confirmation, Onboarding, Passage, PrismMemory, Ranked, Reranker
+from prism_core.progress import Goal, GoalLevel, TaskGoals
 from prism_core.prompts import Prompts
 from prism_core.protocols import (
     LLM,
@@ -41,8 +42,6 @@ from prism_core.results import (
     Erasure,
     Finding,
     FrontierPoint,
-    Goal,
-    GoalLevel,
     Hit,
     LogEntry,
     Precedents,
@@ -50,7 +49,6 @@ from prism_core.results import (
     ReceiptStatus,
     Retrieval,
     ScopeStats,
-    TaskGoals,
 )
 from prism_core.retrieve.options import Floor, Objective, RankingOptions
 from prism_core.retrieve.recall import Recall

@@ -11,8 +11,8 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from prism_core.errors import LLMError
 from prism_core.llm import StructuredLLM
+from prism_core.progress import GoalLevel
 from prism_core.protocols import IntentTagger, ScopeView
-from prism_core.results import GoalLevel
 from prism_core.text import identifiers
 from prism_core.types import Facet, IntentQuery
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -35,6 +36,7 @@ from prism_core.types import Claim, Event, Fact, Kind, Layer, MemoryUnit, Outcom
 
 _FIELDS = TypeAdapter(dict[str, object])
 MOST_LABELS = 3
+_NUMBER = re.compile(r"\.\d+\Z")
 CONTENT_FIELDS = ("observation", "attachments", "metadata", "fact", "confidence", "outcome")
 """What a replacement takes over as it is; intents, entities and importance are found anew where they are not given."""
 
@@ -321,7 +323,21 @@ def _call_of(event: Event, view: WriteView) -> MemoryUnit | None:
     if event.source is not Source.TOOL or event.action is not None or event.tool_call_id is None:
         return None
     calls = view.open_calls(event.session_id, event.tool_call_id)
-    return view.unit(max(calls, key=lambda call: calls[call])) if calls else None
+    if not calls:
+        return None
+    turn = max(calls.values())
+    together = [view.unit(call) for call in calls if calls[call] == turn]
+    # A call that was lost before the message does not take the first reply away from those of the message.
+    latest = together[-1].idempotency_key
+    return next((call for call in together if _same_message(call.idempotency_key, latest)), together[0])
+
+
+def _same_message(one: str | None, other: str | None) -> bool:
+    """Whether two calls were made by one message: a message's key is numbered for all its calls but the first."""
+    if one is None or other is None:
+        return False
+    message = _NUMBER.sub("", other)
+    return message in (one, _NUMBER.sub("", one))
 
 
 def _why_blank(event: Event) -> str:

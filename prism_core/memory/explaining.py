@@ -7,7 +7,8 @@ from abc import ABC, abstractmethod
 from prism_core.memory import chains, precedents
 from prism_core.memory.arguments import checked_action, checked_name, checked_unit_id
 from prism_core.memory.reader import Reader
-from prism_core.results import Chain, LogEntry, Precedents, TaskGoals
+from prism_core.progress import TaskGoals
+from prism_core.results import Chain, LogEntry, Precedents
 from prism_core.storage.ledger import SqlLedger
 from prism_core.types import Scope
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism_core.changes import FloatArray, IntArray
-from prism_core.results import Goal, Position
+from prism_core.progress import Goal
+from prism_core.results import Position
 from prism_core.types import IntentQuery, Link, MemoryUnit, Relation
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from prism_core.results import Goal, GoalLevel, TaskGoals
+from prism_core.progress import Goal, GoalLevel, TaskGoals
 from prism_core.text import StatedGoal, analyze, stated_goal
 from prism_core.types import Kind, MemoryUnit, Source
 

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from pydantic import JsonValue
 
 from prism_core.changes import FloatArray, IntArray
+from prism_core.progress import Goal
 from prism_core.protocols import Delta, Ledger
-from prism_core.results import Goal, Position
+from prism_core.results import Position
 from prism_core.storage.arguments import ArgumentProfiles
 from prism_core.storage.columns import UnitColumns
 from prism_core.storage.dense import IndexChoice, VectorProjection

@@ -90,8 +90,8 @@ def test_a5_a_noisy_log_states_next_to_nothing(memory: PrismMemory) -> None:
     "said",
     [
         "evaluate whether Obsidian would help",
-        "Suppose my vault is in /home/ann/obsidian, what then?",
-        "Could my vault live in /home/ann/obsidian?",
+        "Suppose my vault is in Documents/obsidian, what then?",
+        "Could my vault live in Documents/obsidian?",
         'The manual says "my vault is in /srv/vault and my name is Root"',
     ],
 )
@@ -103,7 +103,7 @@ def test_a7_a_hypothesis_is_no_fact(memory: PrismMemory, said: str) -> None:
 def test_a7_nor_is_it_one_with_a_language_model_that_makes_one_up() -> None:
     reply = (
         '{"intents": ["analyse"], "importance": 4, "facts":'
-        ' [{"entity": "user", "attribute": "vault", "value": "/home/ann/vault"}]}'
+        ' [{"entity": "user", "attribute": "vault", "value": "Documents/vault"}]}'
     )
     encoding = EncodingOptions(llm=StructuredLLM(ScriptedLLM(reply)))
     with PrismMemory.open(embedder=None, encoding=encoding) as memory:

@@ -227,7 +227,7 @@ def trip() -> list[Event]:
 def picture(memory: PrismMemory) -> object:
     """What a scope holds and answers, without ids."""
     found = memory.search("book the flight XK9931", scope=SCOPE, k=20)
-    name = {unit.id: unit.text for unit in found.units}
+    name = {unit.id: unit.text for unit in memory.units(scope=SCOPE)}
     links = [
         (entry.after["source"], entry.after["target"], entry.after["relation"])
         for entry in memory._ledger.log(SCOPE)
