@@ -20,7 +20,7 @@ def snippets(page: str) -> list[str]:
 def test_the_code_on_facts_runs(capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, object] = {}
     for code in snippets("facts.md"):
-        exec(compile(code, "facts.md", "exec", dont_inherit=True), names)  # noqa: S102 - the page's own code
+        exec(compile(code, "facts.md", "exec", dont_inherit=True), names)
     shown = capsys.readouterr().out
     assert "user: allergic to nuts 0.8" in shown
     assert "user: home is Rome 0.8" in shown
