@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from threading import Lock
 from typing import Annotated, Any
@@ -13,16 +13,15 @@ import numpy as np
 from pydantic import BaseModel, BeforeValidator
 
 from prism_core.changes import FloatArray
-from prism_core.encode.taxonomy import IntentLabel, IntentTaxonomy
+from prism_core.encode.cues import CueIndex
+from prism_core.encode.taxonomy import IntentTaxonomy
 from prism_core.errors import EmbeddingError, LLMError
 from prism_core.llm import StructuredLLM
 from prism_core.protocols import Embedder, understands
-from prism_core.text import analyze, normalize
+from prism_core.text import normalize
 
 MAX_LABELS = 3
 MIN_SIMILARITY = 0.2
-ACTION_WEIGHT = 3
-"""Cues in the name of an action count this many times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,22 +30,26 @@ class Tagged:
 
     Attributes:
         labels: the best supported first, at most `MAX_LABELS`.
-        confidence: in [0, 1].
+        confidences: of each label, in [0, 1].
         reason: what speaks for them.
         degraded: why rules did the work of a language model; empty where they did not.
     """
 
     labels: tuple[str, ...]
-    confidence: float
+    confidences: tuple[float, ...]
     reason: str
     degraded: str = ""
+
+    @property
+    def confidence(self) -> float:
+        """That of the first label; 0 without one."""
+        return self.confidences[0] if self.confidences else 0.0
 
 
 class RuleTagger:
     """Tags by cues and, given a vector, by similarity. Implements `protocols.IntentTagger`.
 
-    The description of every label at the top is embedded once and shared by all units that carry the label. A label
-    under it is chosen by its own cues.
+    Every label is embedded once, by its description and its examples, and shared by all units that carry it.
     """
 
     def __init__(self, taxonomy: IntentTaxonomy, embedder: Embedder | None = None) -> None:
@@ -54,6 +57,7 @@ class RuleTagger:
         self._embedder = embedder
         self._top = taxonomy.children()
         self._under = {label.name: taxonomy.children(label.name) for label in taxonomy.labels}
+        self._cues = CueIndex(taxonomy.labels)
         self._ground: Sequence[str] = json.loads(
             files("prism_core.encode").joinpath("ground.json").read_text(encoding="utf-8")
         )
@@ -66,21 +70,21 @@ class RuleTagger:
         return self.judge(text, action_type=action_type, vector=vector).labels
 
     def judge(self, text: str, *, action_type: str | None = None, vector: FloatArray | None = None) -> Tagged:
-        """The labels of a text with a confidence: a half by one cue, more by several, less by similarity alone."""
-        terms = frozenset(analyze(text))
-        action = frozenset(analyze(action_type)) if action_type else frozenset()
-        support = {label.name: self._support(label, terms, action) for label in self._top}
-        ranked = sorted((name for name, count in support.items() if count), key=lambda name: -support[name])
+        """The labels of a text with their confidence.
+
+        A label has a half by one cue; more by several, less where cues speak for another one as well, or where it is only
+        the nearest by meaning.
+        """
+        support = self._cues.support(text, action_type)
+        ranked = sorted((label.name for label in self._top if label.name in support), key=lambda name: -support[name])
         if ranked:
-            best = support[ranked[0]]
-            labels = tuple(self._refined(name, terms, action) for name in ranked[:MAX_LABELS])
-            return Tagged(labels, best / (best + 1), f"{best} cues for {ranked[0]}")
+            return self._by_cues(support, ranked)
         if vector is None or not self._readable(text):
-            return Tagged((), 0.0, "no cue")
-        name, similarity = max(self.similarities(vector).items(), key=lambda item: item[1], default=("", 0.0))
+            return Tagged((), (), "no cue")
+        name, similarity = self._nearest(vector)
         if similarity < MIN_SIMILARITY:
-            return Tagged((), 0.0, "no cue, and near to no label")
-        return Tagged((name,), min(similarity, 0.5), f"nearest to what {name} means ({similarity:.2f})")
+            return Tagged((), (), "no cue, and near to no label")
+        return Tagged((name,), (min(similarity, 0.5),), f"nearest to what {name} means ({similarity:.2f})")
 
     def similarities(self, vector: FloatArray) -> Mapping[str, float]:
         """Cosine similarity of a vector to every top label's description; empty without an embedder."""
@@ -106,21 +110,34 @@ class RuleTagger:
                 self._unrelated = (questions @ vectors.T)[~np.eye(len(vectors), dtype=np.bool_)]
             return self._unrelated
 
-    def _support(self, label: IntentLabel, terms: frozenset[str], action: frozenset[str]) -> int:
-        if not label.cues:
-            # A label without cues of its own stands for those under it.
-            return max((self._support(under, terms, action) for under in self._under[label.name]), default=0)
-        said = sum(cue <= terms for cue in label.cue_terms)
-        return said + ACTION_WEIGHT * sum(cue <= action for cue in label.cue_terms)
+    def _by_cues(self, support: Mapping[str, int], ranked: Sequence[str]) -> Tagged:
+        first, second = support[ranked[0]], support[ranked[1]] if len(ranked) > 1 else 0
+        best = ranked[:MAX_LABELS]
+        rivals = [second if name == best[0] else first for name in best]
+        confidences = [support[name] / (support[name] + rival + 1) for name, rival in zip(best, rivals, strict=True)]
+        labels = tuple(self._refined(name, support) for name in best)
+        return Tagged(labels, tuple(confidences), f"cues for {', '.join(f'{name} ({support[name]})' for name in best)}")
 
-    def _refined(self, name: str, terms: frozenset[str], action: frozenset[str]) -> str:
+    def _refined(self, name: str, support: Mapping[str, int]) -> str:
         """The label under this one that most cues speak for; the label itself where none does."""
-        while under := self._under[name]:
-            best = max(under, key=lambda label: self._support(label, terms, action))
-            if not self._support(best, terms, action):
-                break
-            name = best.name
+        while under := [label.name for label in self._under[name] if label.name in support]:
+            name = max(under, key=lambda each: support[each])
         return name
+
+    def _nearest(self, vector: FloatArray) -> tuple[str, float]:
+        """The label whose meaning is nearest to a vector, and its cosine similarity.
+
+        A label means the mean of its description and its examples (a prototype, as in Snell et al. 2017).
+        """
+        labels = self.taxonomy.labels
+        vectors = self._embedded("meanings", [text for label in labels for text in (label.description, *label.examples)])
+        if vectors is None:
+            return "", 0.0
+        sizes = [1 + len(label.examples) for label in labels]
+        sums = np.add.reduceat(vectors, np.cumsum([0, *sizes[:-1]]), axis=0)
+        similarities = (sums @ vector) / np.maximum(np.linalg.norm(sums, axis=1), 1e-9)
+        best = int(similarities.argmax())
+        return labels[best].name, float(similarities[best])
 
     def _readable(self, text: str) -> bool:
         return self._embedder is None or understands(self._embedder, text)
@@ -171,10 +188,10 @@ class LLMTagger:
             answer = self.model.ask("tag", _Answer, {"text": text}, {"labels": taxonomy.listing()})
         except LLMError as error:
             ruled = self.rules.judge(text, action_type=action_type, vector=vector)
-            return Tagged(ruled.labels, ruled.confidence, ruled.reason, str(error))
+            return replace(ruled, degraded=str(error))
         found = [taxonomy.find(name) for name in answer.labels]
         labels = tuple(dict.fromkeys(label.name for label in found if label is not None))[:MAX_LABELS]
-        return Tagged(labels, min(max(answer.confidence, 0.0), 1.0), answer.reason)
+        return Tagged(labels, (min(max(answer.confidence, 0.0), 1.0),) * len(labels), answer.reason)
 
     def similarities(self, vector: FloatArray) -> Mapping[str, float]:
         """Cosine similarity of a vector to every top label."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Self
@@ -13,7 +12,7 @@ from typing import Any, Self
 import yaml
 
 from prism_core.errors import TaxonomyError
-from prism_core.text import analyze, normalize
+from prism_core.text import normalize
 from prism_core.types import ancestors_of
 
 _FIELDS = frozenset({"name", "description", "chinese", "examples", "cues", "children"})
@@ -47,11 +46,6 @@ class IntentLabel:
     def english(self) -> str:
         """What it is called in English: the last part of its name, spelled out."""
         return self.name.rpartition("/")[2].replace("_", " ")
-
-    @cached_property
-    def cue_terms(self) -> tuple[frozenset[str], ...]:
-        """The index terms of every cue; a cue is present where all its terms are."""
-        return tuple(frozenset(analyze(cue)) for cue in self.cues)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,75 @@
+"""Which cues of a taxonomy stand in a text."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from prism_core.encode.taxonomy import IntentLabel
+from prism_core.text import analyze, normalize
+from prism_core.types import ancestors_of
+
+ACTION_WEIGHT = 3
+"""Cues in the name of an action count this many times."""
+_WORD = re.compile(r"[\w']+")
+
+
+@dataclass(frozen=True, slots=True)
+class Cue:
+    """A word or phrase that speaks for labels.
+
+    Attributes:
+        terms: its index terms; it is present where all of them are.
+        written: its words between spaces, where the index leaves some of them out: `call off` is no `call`, so it has to
+            stand as it is written. Empty for all other cues.
+        labels: the labels it speaks for, and those above them.
+    """
+
+    terms: frozenset[str]
+    written: str
+    labels: frozenset[str]
+
+
+class CueIndex:
+    """Finds cues by one of their terms, so that a text costs what it holds and not what the taxonomy does."""
+
+    def __init__(self, labels: Iterable[IntentLabel]) -> None:
+        owners: dict[str, set[str]] = defaultdict(set)
+        for label in labels:
+            for cue in label.cues:
+                owners[normalize(cue)] |= {label.name, *ancestors_of(label.name)}
+        self._by_term: dict[str, list[Cue]] = defaultdict(list)
+        for text, names in owners.items():
+            cue = _cue(text, names)
+            if cue.terms:
+                self._by_term[max(cue.terms, key=len)].append(cue)
+
+    def support(self, text: str, action_type: str | None = None) -> dict[str, int]:
+        """How many different cues speak for every label or for one under it; those in an action's name count more."""
+        support: dict[str, int] = defaultdict(int)
+        for part, weight in ((text, 1), (action_type or "", ACTION_WEIGHT)):
+            for cue in self._present(part):
+                for name in cue.labels:
+                    support[name] += weight
+        return dict(support)
+
+    def _present(self, text: str) -> list[Cue]:
+        terms = frozenset(analyze(text))
+        found = [cue for term in terms for cue in self._by_term.get(term, ()) if cue.terms <= terms]
+        if not any(cue.written for cue in found):
+            return found
+        written = _written(text)
+        return [cue for cue in found if not cue.written or cue.written in written]
+
+
+def _cue(text: str, labels: set[str]) -> Cue:
+    terms = analyze(text)
+    words = _WORD.findall(text)
+    left_out = text.isascii() and len(terms) < len(words)
+    return Cue(frozenset(terms), _written(text) if left_out else "", frozenset(labels))
+
+
+def _written(text: str) -> str:
+    return f" {' '.join(_WORD.findall(normalize(text).replace('’', chr(39))))} "
