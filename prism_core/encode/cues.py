@@ -12,7 +12,7 @@ from prism_core.text import analyze, normalize
 from prism_core.types import ancestors_of
 
 ACTION_WEIGHT = 3
-"""Cues in the name of an action count this many times."""
+"""Cues in the name of an action count this many times, and once more than that in its first word, which is its verb."""
 _WORD = re.compile(r"[\w']+")
 
 
@@ -24,11 +24,13 @@ class Cue:
         terms: its index terms; it is present where all of them are.
         written: its words between spaces, where the index leaves some of them out: `call off` is no `call`, so it has to
             stand as it is written. Empty for all other cues.
+        acts: whether it is looked for in the names of actions only; written with an underscore at its end, as `get_`.
         labels: the labels it speaks for, and those above them.
     """
 
     terms: frozenset[str]
     written: str
+    acts: bool
     labels: frozenset[str]
 
 
@@ -49,8 +51,12 @@ class CueIndex:
     def support(self, text: str, action_type: str | None = None) -> dict[str, int]:
         """How many different cues speak for every label or for one under it; those in an action's name count more."""
         support: dict[str, int] = defaultdict(int)
-        for part, weight in ((text, 1), (action_type or "", ACTION_WEIGHT)):
+        action = action_type or ""
+        verb = _WORD.findall(action.replace("_", " "))[:1]
+        for part, weight in ((text, 1), (action, ACTION_WEIGHT), ("".join(verb), ACTION_WEIGHT + 1)):
             for cue in self._present(part):
+                if cue.acts and part is text:
+                    continue
                 for name in cue.labels:
                     support[name] += weight
         return dict(support)
@@ -68,7 +74,7 @@ def _cue(text: str, labels: set[str]) -> Cue:
     terms = analyze(text)
     words = _WORD.findall(text)
     left_out = text.isascii() and len(terms) < len(words)
-    return Cue(frozenset(terms), _written(text) if left_out else "", frozenset(labels))
+    return Cue(frozenset(terms), _written(text) if left_out else "", text.endswith("_"), frozenset(labels))
 
 
 def _written(text: str) -> str:

@@ -21,7 +21,7 @@ from prism_core.protocols import Embedder, understands
 from prism_core.text import normalize
 
 MAX_LABELS = 3
-MIN_SIMILARITY = 0.2
+MIN_SIMILARITY = 0.25
 
 
 @dataclass(frozen=True, slots=True)
