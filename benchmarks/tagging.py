@@ -1,9 +1,9 @@
 """How often is a text labelled rightly? Sentences in English and Chinese, by rules alone and with vectors.
 
-    python -m benchmarks.tagging [FILE] [--wrong odd|even]
+    python -m benchmarks.tagging [FILE] [--wrong tuning|held-out]
 
-Every sentence is written to a memory and its labels are read back. The bundled cues were chosen by looking at the odd
-lines of the file alone; the even ones say how well they do on sentences nobody looked at.
+Every sentence is written to a memory and its labels are read back. The bundled cues were chosen in sight of the part
+`tuning`; the part `held-out` was written when they stood, so it says how well they do on what they do not know.
 
 Columns: `right@1`, the share of sentences whose first label is the right one; `right@3`, of those that have it among
 their labels; each for the labels at the top (`code` for `code/refactor`) and in full. `unlabelled` is the share that got
@@ -31,7 +31,7 @@ COLUMNS = ("top right@1", "top right@3", "full right@1", "full right@3", "unlabe
 class Sentence:
     """A line of the file; `label` is empty for small talk, which is for nothing."""
 
-    line: int
+    part: str
     label: str
     language: str
     event: Event
@@ -51,13 +51,13 @@ class Labelled:
 
 
 def sentences(path: Path) -> list[Sentence]:
-    """The sentences of a file, in its order, lines counted from 1."""
+    """The sentences of a file, in its order."""
     found = []
-    for line, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        row = json.loads(text)
+    for line in path.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
         kind = Kind.STEP if "action" in row else Kind.MESSAGE
         event = Event(kind=kind, observation=row["observation"], action=row.get("action"))
-        found.append(Sentence(line, row["label"] or "", row["language"], event))
+        found.append(Sentence(row["part"], row["label"] or "", row["language"], event))
     return found
 
 
@@ -90,22 +90,18 @@ def main(path: Path = FILE, wrong: str | None = None) -> None:
         print(f"{name}: {fmean(not each.found for each in talk):.2f} of {len(talk)} lines of small talk unlabelled\n")
         if wrong is not None:
             for each in filter(_missed, everything):
-                if _half(each.sentence) == wrong:
+                if each.sentence.part == wrong:
                     label = each.sentence.label or "nothing"
                     print(f"  {label:24} {', '.join(each.found) or '-':40} {each.sentence.event.text:.90}")
 
 
 def _parts() -> dict[str, Callable[[Sentence], bool]]:
     return {
-        "odd lines": lambda sentence: _half(sentence) == "odd",
-        "even lines": lambda sentence: _half(sentence) == "even",
-        "even lines, English": lambda sentence: _half(sentence) == "even" and sentence.language == "en",
-        "even lines, Chinese": lambda sentence: _half(sentence) == "even" and sentence.language == "zh",
+        "tuning": lambda sentence: sentence.part == "tuning",
+        "held-out": lambda sentence: sentence.part == "held-out",
+        "held-out, English": lambda sentence: sentence.part == "held-out" and sentence.language == "en",
+        "held-out, Chinese": lambda sentence: sentence.part == "held-out" and sentence.language == "zh",
     }
-
-
-def _half(sentence: Sentence) -> str:
-    return "odd" if sentence.line % 2 else "even"
 
 
 def _missed(each: Labelled) -> bool:
@@ -119,6 +115,6 @@ def _tops(labels: Sequence[str]) -> list[str]:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("file", type=Path, nargs="?", default=FILE)
-    parser.add_argument("--wrong", choices=["odd", "even"], help="print what was labelled wrongly in this half")
+    parser.add_argument("--wrong", choices=["tuning", "held-out"], help="print what was labelled wrongly in this part")
     options = parser.parse_args()
     main(options.file, options.wrong)
