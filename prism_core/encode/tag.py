@@ -49,7 +49,7 @@ class Tagged:
 class RuleTagger:
     """Tags by cues and, given a vector, by similarity. Implements `protocols.IntentTagger`.
 
-    Every label is embedded once, by its description and its examples, and shared by all units that carry it.
+    Labels are embedded once, by their descriptions and examples, and shared by all units that carry them.
     """
 
     def __init__(self, taxonomy: IntentTaxonomy, embedder: Embedder | None = None) -> None:
@@ -125,19 +125,23 @@ class RuleTagger:
         return name
 
     def _nearest(self, vector: FloatArray) -> tuple[str, float]:
-        """The label whose meaning is nearest to a vector, and its cosine similarity.
+        """The label whose meaning is nearest to a vector, and its cosine similarity; those furthest down stand for all.
 
         A label means the mean of its description and its examples (a prototype, as in Snell et al. 2017).
         """
-        labels = self.taxonomy.labels
-        vectors = self._embedded("meanings", [text for label in labels for text in (label.description, *label.examples)])
+        meanings = {
+            label.name: [label.description, *filter(self._readable, label.examples)]
+            for label in self.taxonomy.labels
+            if not self._under[label.name]
+        }
+        vectors = self._embedded("meanings", [text for texts in meanings.values() for text in texts])
         if vectors is None:
             return "", 0.0
-        sizes = [1 + len(label.examples) for label in labels]
-        sums = np.add.reduceat(vectors, np.cumsum([0, *sizes[:-1]]), axis=0)
+        starts = np.cumsum([0, *map(len, meanings.values())])[:-1]
+        sums = np.add.reduceat(vectors, starts, axis=0)
         similarities = (sums @ vector) / np.maximum(np.linalg.norm(sums, axis=1), 1e-9)
         best = int(similarities.argmax())
-        return labels[best].name, float(similarities[best])
+        return list(meanings)[best], float(similarities[best])
 
     def _readable(self, text: str) -> bool:
         return self._embedder is None or understands(self._embedder, text)
