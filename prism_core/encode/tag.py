@@ -22,6 +22,8 @@ from prism_core.text import normalize
 
 MAX_LABELS = 3
 MIN_SIMILARITY = 0.25
+KNOWN = 4096
+"""Texts whose labels by a language model are remembered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +191,7 @@ class LLMTagger:
         """The labels of a text, with the model's reason and confidence; `degraded` says why rules gave them."""
         taxonomy = self.rules.taxonomy
         try:
-            answer = self.model.ask("tag", _Answer, {"text": text}, {"labels": taxonomy.listing()})
+            answer = self.model.ask("tag", _Answer, {"text": text}, {"labels": taxonomy.listing(examples=True)})
         except LLMError as error:
             ruled = self.rules.judge(text, action_type=action_type, vector=vector)
             return replace(ruled, degraded=str(error))
@@ -212,14 +214,15 @@ class CascadeTagger:
 
     Attributes:
         rules: asked first.
-        llm: asked under the threshold; what it said of a text is remembered for texts that differ by case and space.
+        llm: asked under the threshold; what it said of the last `KNOWN` texts counts for texts that are the same but for
+            case and space.
         threshold: confidence of the rules from which the model is not asked, in [0, 1].
     """
 
     rules: RuleTagger
     llm: LLMTagger
     threshold: float = 0.6
-    _known: dict[str, Tagged] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _known: dict[tuple[str, str | None], Tagged] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def tag(self, text: str, *, action_type: str | None = None, vector: FloatArray | None = None) -> tuple[str, ...]:
         """The labels of a text."""
@@ -230,13 +233,16 @@ class CascadeTagger:
         ruled = self.rules.judge(text, action_type=action_type, vector=vector)
         if ruled.confidence >= self.threshold:
             return ruled
-        key = normalize(text)
-        if key not in self._known:
-            found = self.llm.judge(text, action_type=action_type, vector=vector)
-            if found.degraded:
-                return found
+        key = (normalize(text), action_type)
+        known = self._known.get(key)
+        if known is not None:
+            return known
+        found = self.llm.judge(text, action_type=action_type, vector=vector)
+        if not found.degraded:
+            while len(self._known) >= KNOWN:
+                self._known.pop(next(iter(self._known)), None)
             self._known[key] = found
-        return self._known[key]
+        return found
 
     def similarities(self, vector: FloatArray) -> Mapping[str, float]:
         """Cosine similarity of a vector to every top label."""
