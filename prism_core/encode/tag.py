@@ -22,6 +22,8 @@ from prism_core.text import normalize
 
 MAX_LABELS = 3
 MIN_SIMILARITY = 0.25
+LEAST_SHARE = 0.5
+"""Of the cues of the first label: what a further one has to have more of."""
 KNOWN = 4096
 """Texts whose labels by a language model are remembered."""
 
@@ -114,7 +116,7 @@ class RuleTagger:
 
     def _by_cues(self, support: Mapping[str, int], ranked: Sequence[str]) -> Tagged:
         first, second = support[ranked[0]], support[ranked[1]] if len(ranked) > 1 else 0
-        best = ranked[:MAX_LABELS]
+        best = [name for name in ranked[:MAX_LABELS] if support[name] > LEAST_SHARE * first]
         rivals = [second if name == best[0] else first for name in best]
         confidences = [support[name] / (support[name] + rival + 1) for name, rival in zip(best, rivals, strict=True)]
         labels = tuple(self._refined(name, support) for name in best)
