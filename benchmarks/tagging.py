@@ -1,26 +1,26 @@
 """How often is a text labelled rightly? Sentences in English and Chinese, by rules alone and with vectors.
 
-    python -m benchmarks.tagging [FILE] [--wrong tuning|held-out]
+    python -m benchmarks.tagging [FILE] [--multilingual] [--wrong tuning|held-out]
 
 Every sentence is written to a memory and its labels are read back. The bundled cues were chosen in sight of the part
 `tuning`; the part `held-out` was written when they stood, so it says how well they do on what they do not know.
 
 Columns: `right@1`, the share of sentences whose first label is the right one; `right@3`, of those that have it among
-their labels; each for the labels at the top (`code` for `code/refactor`) and in full. `unlabelled` is the share that got
-no label at all, which is right for small talk only. `--wrong` prints what was labelled wrongly.
+their labels; each for the labels at the top (`code` for `code/refactor`) and in full. `unlabelled` is the share that
+got no label at all, which is right for small talk only. `--wrong` prints what was labelled wrongly.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from prism_core import Event, Kind, PrismMemory
-from prism_core.embed import MiniLMEmbedder
+from prism_core import Embedder, Event, Kind, PrismMemory
+from prism_core.embed import MiniLMEmbedder, MultilingualEmbedder
 
 FILE = Path(__file__).parent / "data" / "intents.jsonl"
 SCOPE = ("bench",)
@@ -61,9 +61,9 @@ def sentences(path: Path) -> list[Sentence]:
     return found
 
 
-def labelled(asked: Sequence[Sentence], *, embedded: bool) -> list[Labelled]:
+def labelled(asked: Sequence[Sentence], embedder: Embedder | None) -> list[Labelled]:
     """The sentences with the labels a memory gives them."""
-    with PrismMemory.open(embedder=MiniLMEmbedder() if embedded else None) as memory:
+    with PrismMemory.open(embedder=embedder) as memory:
         receipts = memory.write_many([sentence.event for sentence in asked], scope=SCOPE)
         units = [memory.get(str(receipt.unit_id), scope=SCOPE) for receipt in receipts]
     return [Labelled(sentence, unit.intent_tags) for sentence, unit in zip(asked, units, strict=True)]
@@ -76,12 +76,12 @@ def figures(group: Sequence[Labelled]) -> tuple[float, ...]:
     return (*rights, fmean(not each.found for each in real), len(real))
 
 
-def main(path: Path = FILE, wrong: str | None = None) -> None:
-    """Label everything and print the table."""
+def main(path: Path, embedders: Mapping[str, Embedder | None], wrong: str | None = None) -> None:
+    """Label everything, once with each embedder, and print the table."""
     asked = sentences(path)
     print(f"{'':34}" + "".join(f"{column:>14}" for column in COLUMNS))
-    for name, embedded in (("rules", False), ("rules and vectors", True)):
-        everything = labelled(asked, embedded=embedded)
+    for name, embedder in embedders.items():
+        everything = labelled(asked, embedder)
         for part, chosen in _parts().items():
             group = [each for each in everything if chosen(each.sentence)]
             *shares, count = figures(group)
@@ -116,5 +116,9 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("file", type=Path, nargs="?", default=FILE)
     parser.add_argument("--wrong", choices=["tuning", "held-out"], help="print what was labelled wrongly in this part")
+    parser.add_argument("--multilingual", action="store_true", help="also with the embedder that reads Chinese")
     options = parser.parse_args()
-    main(options.file, options.wrong)
+    parts: dict[str, Embedder | None] = {"rules": None, "rules and vectors": MiniLMEmbedder()}
+    if options.multilingual:
+        parts["rules and e5 vectors"] = MultilingualEmbedder()
+    main(options.file, parts, options.wrong)

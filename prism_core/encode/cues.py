@@ -22,8 +22,8 @@ class Cue:
 
     Attributes:
         terms: its index terms; it is present where all of them are.
-        written: its words between spaces, where the index leaves some of them out: `call off` is no `call`, so it has to
-            stand as it is written. Empty for all other cues.
+        written: its words between spaces, where the index leaves some of them out: `call off` is no `call`, so it has
+            to stand as it is written. Empty for all other cues.
         acts: whether it is looked for in the names of actions only; written with an underscore at its end, as `get_`.
         labels: the labels it speaks for, and those above them.
     """
@@ -38,15 +38,16 @@ class CueIndex:
     """Finds cues by one of their terms, so that a text costs what it holds and not what the taxonomy does."""
 
     def __init__(self, labels: Iterable[IntentLabel]) -> None:
-        owners: dict[str, set[str]] = defaultdict(set)
+        # Words of one stem are one cue, whichever label has them.
+        owners: dict[tuple[frozenset[str], str, bool], set[str]] = defaultdict(set)
         for label in labels:
-            for cue in label.cues:
-                owners[normalize(cue)] |= {label.name, *ancestors_of(label.name)}
+            for text in label.cues:
+                owners[_key(normalize(text))] |= {label.name, *ancestors_of(label.name)}
         self._by_term: dict[str, list[Cue]] = defaultdict(list)
-        for text, names in owners.items():
-            cue = _cue(text, names)
-            if cue.terms:
-                self._by_term[max(cue.terms, key=len)].append(cue)
+        for (terms, written, acts), names in owners.items():
+            if terms:
+                rarest = max(terms, key=lambda term: (len(term), term))
+                self._by_term[rarest].append(Cue(terms, written, acts, frozenset(names)))
 
     def support(self, text: str, action_type: str | None = None) -> dict[str, int]:
         """How many different cues speak for every label or for one under it; those in an action's name count more."""
@@ -70,11 +71,10 @@ class CueIndex:
         return [cue for cue in found if not cue.written or cue.written in written]
 
 
-def _cue(text: str, labels: set[str]) -> Cue:
-    terms = analyze(text)
-    words = _WORD.findall(text)
-    left_out = text.isascii() and len(terms) < len(words)
-    return Cue(frozenset(terms), _written(text) if left_out else "", text.endswith("_"), frozenset(labels))
+def _key(text: str) -> tuple[frozenset[str], str, bool]:
+    terms = analyze(text.rstrip("_"))
+    left_out = text.isascii() and len(terms) < len(_WORD.findall(text))
+    return frozenset(terms), _written(text) if left_out else "", text.endswith("_")
 
 
 def _written(text: str) -> str:

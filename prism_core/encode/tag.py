@@ -76,8 +76,8 @@ class RuleTagger:
     def judge(self, text: str, *, action_type: str | None = None, vector: FloatArray | None = None) -> Tagged:
         """The labels of a text with their confidence.
 
-        A label has a half by one cue; more by several, less where cues speak for another one as well, or where it is only
-        the nearest by meaning.
+        A label has a half by one cue; more by several, less where cues speak for another one as well, or where it is
+        only the nearest by meaning.
         """
         support = self._cues.support(text, action_type)
         ranked = sorted((label.name for label in self._top if label.name in support), key=lambda name: -support[name])
@@ -216,15 +216,15 @@ class CascadeTagger:
 
     Attributes:
         rules: asked first.
-        llm: asked under the threshold; what it said of the last `KNOWN` texts counts for texts that are the same but for
-            case and space.
+        llm: asked under the threshold; what it said of the last `KNOWN` texts counts for texts that are the same but
+            for case and space.
         threshold: confidence of the rules from which the model is not asked, in [0, 1].
     """
 
     rules: RuleTagger
     llm: LLMTagger
     threshold: float = 0.6
-    _known: dict[tuple[str, str | None], Tagged] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _known: dict[str, Tagged] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def tag(self, text: str, *, action_type: str | None = None, vector: FloatArray | None = None) -> tuple[str, ...]:
         """The labels of a text."""
@@ -235,7 +235,7 @@ class CascadeTagger:
         ruled = self.rules.judge(text, action_type=action_type, vector=vector)
         if ruled.confidence >= self.threshold:
             return ruled
-        key = (normalize(text), action_type)
+        key = normalize(text)
         known = self._known.get(key)
         if known is not None:
             return known
