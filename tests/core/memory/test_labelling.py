@@ -25,6 +25,9 @@ def test_texts_that_are_alike_are_grouped_with_the_words_that_tell_them_apart() 
     bread = next(group for group in groups if 0 in group.members)
     assert {"sourdough", "starter"} & set(bread.words)
     assert not set(bread.words) & {"tide", "harbour"}
+    spoken = clusters([*(f"Ann: {text}" for text in BREAD), *(f"Ann: {text}" for text in TIDE)], None)
+    assert len(spoken) == 2
+    assert not [group for group in spoken if "ann" in group.words]
     assert clusters(["one", "two"], None) == clusters([], None) == []
     assert groups == clusters([*BREAD, *TIDE], None)
 
