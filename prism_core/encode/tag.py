@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib.resources import files
 from threading import Lock
 from typing import Annotated, Any
 
@@ -14,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator
 
 from prism_core.changes import FloatArray
 from prism_core.encode.cues import CueIndex
+from prism_core.encode.ground import GroundSentences
 from prism_core.encode.taxonomy import IntentTaxonomy
 from prism_core.errors import EmbeddingError, LLMError
 from prism_core.llm import StructuredLLM
@@ -62,11 +61,8 @@ class RuleTagger:
         self._top = taxonomy.children()
         self._under = {label.name: taxonomy.children(label.name) for label in taxonomy.labels}
         self._cues = CueIndex(taxonomy.labels)
-        self._ground: Sequence[str] = json.loads(
-            files("prism_core.encode").joinpath("ground.json").read_text(encoding="utf-8")
-        )
+        self._ground = GroundSentences(embedder)
         self._vectors: dict[str, FloatArray] = {}
-        self._unrelated: FloatArray | None = None
         self._lock = Lock()
 
     def tag(self, text: str, *, action_type: str | None = None, vector: FloatArray | None = None) -> tuple[str, ...]:
@@ -98,21 +94,8 @@ class RuleTagger:
         return dict(zip((label.name for label in self._top), (vectors @ vector).tolist(), strict=True))
 
     def unrelated(self) -> FloatArray:
-        """Cosine similarity of sentences that have nothing to do with each other, each asked as a question.
-
-        The sentences are fixed, so that what counts as an answer does not depend on the taxonomy.
-        """
-        vectors = self._embedded("ground", self._ground)
-        if vectors is None or self._embedder is None:
-            return np.empty(0, dtype=np.float32)
-        with self._lock:
-            if self._unrelated is None:
-                try:
-                    questions = np.stack([self._embedder.embed_query(text) for text in self._ground])
-                except EmbeddingError:
-                    return np.empty(0, dtype=np.float32)
-                self._unrelated = (questions @ vectors.T)[~np.eye(len(vectors), dtype=np.bool_)]
-            return self._unrelated
+        """Cosine similarity of sentences that have nothing to do with each other, whatever the labels are."""
+        return self._ground.similarities()
 
     def _by_cues(self, support: Mapping[str, int], ranked: Sequence[str]) -> Tagged:
         first, second = support[ranked[0]], support[ranked[1]] if len(ranked) > 1 else 0
