@@ -215,9 +215,11 @@ class EmbeddingError(PrismError, RuntimeError):
 class TaxonomyError(PrismError, ValueError):
     """A taxonomy of intents cannot be used."""
 
-    def __init__(self, label: str, problem: str) -> None:
-        super().__init__(f"taxonomy label {label!r} {problem}; the format is described in docs/taxonomy.md")
+    def __init__(self, label: str, problem: str, *, file: str = "") -> None:
+        place = f"{file}: " if file else ""
+        super().__init__(f"{place}taxonomy label {label!r} {problem}; the format is described in docs/taxonomy.md")
         self.label = label
+        self.problem = problem
 
 
 class PromptError(PrismError, ValueError):

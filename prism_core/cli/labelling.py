@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
+
+import typer
 
 from prism_core.cli.options import Place
 from prism_core.cli.output import counted, named, note, say
@@ -24,7 +27,9 @@ def show(place: Place, *, bundled: bool) -> None:
 
 
 def suggest(place: Place, output: Path) -> None:
-    """Write the store's taxonomy with proposed labels to a file."""
+    """Write the store's taxonomy with proposed labels to a file that is not there yet: an edited one is kept."""
+    if output.exists():
+        raise typer.BadParameter(f"{str(output)!r} is there already; name another file", param_hint="--output")
     with open_store(place) as memory:
         warn_if_empty(memory, place)
         present = {label.name for label in memory.taxonomy.labels}
@@ -35,7 +40,8 @@ def suggest(place: Place, output: Path) -> None:
         say(f"{label.name}: {label.description}")
         for example in label.examples:
             say(f"    {example}")
-    say(f"\n{counted(len(fresh), 'proposed label')}, {output}; edit it, then: prism taxonomy apply {output}")
+    command = f"prism taxonomy apply {shlex.quote(str(output))}"
+    say(f"\n{counted(len(fresh), 'proposed label')}, {output}; edit it, then: {command}")
 
 
 def apply(place: Place, file: Path, *, dry_run: bool) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from importlib.resources import files
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Annotated, Any
 
@@ -13,16 +11,20 @@ import numpy as np
 from pydantic import BaseModel, BeforeValidator
 
 from prism_core.changes import FloatArray
-from prism_core.encode.taxonomy import IntentLabel, IntentTaxonomy
+from prism_core.encode.cues import CueIndex
+from prism_core.encode.ground import GroundSentences
+from prism_core.encode.taxonomy import IntentTaxonomy
 from prism_core.errors import EmbeddingError, LLMError
 from prism_core.llm import StructuredLLM
 from prism_core.protocols import Embedder, understands
-from prism_core.text import analyze, normalize
+from prism_core.text import normalize
 
 MAX_LABELS = 3
-MIN_SIMILARITY = 0.2
-ACTION_WEIGHT = 3
-"""Cues in the name of an action count this many times."""
+MIN_SIMILARITY = 0.25
+LEAST_SHARE = 0.5
+"""Of the cues of the first label: what a further one has to have more of."""
+KNOWN = 4096
+"""Texts whose labels by a language model are remembered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,22 +33,26 @@ class Tagged:
 
     Attributes:
         labels: the best supported first, at most `MAX_LABELS`.
-        confidence: in [0, 1].
+        confidences: of each label, in [0, 1].
         reason: what speaks for them.
         degraded: why rules did the work of a language model; empty where they did not.
     """
 
     labels: tuple[str, ...]
-    confidence: float
+    confidences: tuple[float, ...]
     reason: str
     degraded: str = ""
+
+    @property
+    def confidence(self) -> float:
+        """That of the first label; 0 without one."""
+        return self.confidences[0] if self.confidences else 0.0
 
 
 class RuleTagger:
     """Tags by cues and, given a vector, by similarity. Implements `protocols.IntentTagger`.
 
-    The description of every label at the top is embedded once and shared by all units that carry the label. A label
-    under it is chosen by its own cues.
+    Labels are embedded once, by their descriptions and examples, and shared by all units that carry them.
     """
 
     def __init__(self, taxonomy: IntentTaxonomy, embedder: Embedder | None = None) -> None:
@@ -54,11 +60,9 @@ class RuleTagger:
         self._embedder = embedder
         self._top = taxonomy.children()
         self._under = {label.name: taxonomy.children(label.name) for label in taxonomy.labels}
-        self._ground: Sequence[str] = json.loads(
-            files("prism_core.encode").joinpath("ground.json").read_text(encoding="utf-8")
-        )
+        self._cues = CueIndex(taxonomy.labels)
+        self._ground = GroundSentences(embedder)
         self._vectors: dict[str, FloatArray] = {}
-        self._unrelated: FloatArray | None = None
         self._lock = Lock()
 
     def tag(self, text: str, *, action_type: str | None = None, vector: FloatArray | None = None) -> tuple[str, ...]:
@@ -66,21 +70,21 @@ class RuleTagger:
         return self.judge(text, action_type=action_type, vector=vector).labels
 
     def judge(self, text: str, *, action_type: str | None = None, vector: FloatArray | None = None) -> Tagged:
-        """The labels of a text with a confidence: a half by one cue, more by several, less by similarity alone."""
-        terms = frozenset(analyze(text))
-        action = frozenset(analyze(action_type)) if action_type else frozenset()
-        support = {label.name: self._support(label, terms, action) for label in self._top}
-        ranked = sorted((name for name, count in support.items() if count), key=lambda name: -support[name])
+        """The labels of a text with their confidence.
+
+        A label has a half by one cue; more by several, less where cues speak for another one as well, or where it is
+        only the nearest by meaning.
+        """
+        support = self._cues.support(text, action_type)
+        ranked = sorted((label.name for label in self._top if label.name in support), key=lambda name: -support[name])
         if ranked:
-            best = support[ranked[0]]
-            labels = tuple(self._refined(name, terms, action) for name in ranked[:MAX_LABELS])
-            return Tagged(labels, best / (best + 1), f"{best} cues for {ranked[0]}")
+            return self._by_cues(support, ranked)
         if vector is None or not self._readable(text):
-            return Tagged((), 0.0, "no cue")
-        name, similarity = max(self.similarities(vector).items(), key=lambda item: item[1], default=("", 0.0))
+            return Tagged((), (), "no cue")
+        name, similarity = self._nearest(vector)
         if similarity < MIN_SIMILARITY:
-            return Tagged((), 0.0, "no cue, and near to no label")
-        return Tagged((name,), min(similarity, 0.5), f"nearest to what {name} means ({similarity:.2f})")
+            return Tagged((), (), "no cue, and near to no label")
+        return Tagged((name,), (min(similarity, 0.5),), f"nearest to what {name} means ({similarity:.2f})")
 
     def similarities(self, vector: FloatArray) -> Mapping[str, float]:
         """Cosine similarity of a vector to every top label's description; empty without an embedder."""
@@ -90,37 +94,41 @@ class RuleTagger:
         return dict(zip((label.name for label in self._top), (vectors @ vector).tolist(), strict=True))
 
     def unrelated(self) -> FloatArray:
-        """Cosine similarity of sentences that have nothing to do with each other, each asked as a question.
+        """Cosine similarity of sentences that have nothing to do with each other, whatever the labels are."""
+        return self._ground.similarities()
 
-        The sentences are fixed, so that what counts as an answer does not depend on the taxonomy.
-        """
-        vectors = self._embedded("ground", self._ground)
-        if vectors is None or self._embedder is None:
-            return np.empty(0, dtype=np.float32)
-        with self._lock:
-            if self._unrelated is None:
-                try:
-                    questions = np.stack([self._embedder.embed_query(text) for text in self._ground])
-                except EmbeddingError:
-                    return np.empty(0, dtype=np.float32)
-                self._unrelated = (questions @ vectors.T)[~np.eye(len(vectors), dtype=np.bool_)]
-            return self._unrelated
+    def _by_cues(self, support: Mapping[str, int], ranked: Sequence[str]) -> Tagged:
+        first, second = support[ranked[0]], support[ranked[1]] if len(ranked) > 1 else 0
+        best = [name for name in ranked[:MAX_LABELS] if support[name] > LEAST_SHARE * first]
+        rivals = [second if name == best[0] else first for name in best]
+        confidences = [support[name] / (support[name] + rival + 1) for name, rival in zip(best, rivals, strict=True)]
+        labels = tuple(self._refined(name, support) for name in best)
+        return Tagged(labels, tuple(confidences), f"cues for {', '.join(f'{name} ({support[name]})' for name in best)}")
 
-    def _support(self, label: IntentLabel, terms: frozenset[str], action: frozenset[str]) -> int:
-        if not label.cues:
-            # A label without cues of its own stands for those under it.
-            return max((self._support(under, terms, action) for under in self._under[label.name]), default=0)
-        said = sum(cue <= terms for cue in label.cue_terms)
-        return said + ACTION_WEIGHT * sum(cue <= action for cue in label.cue_terms)
-
-    def _refined(self, name: str, terms: frozenset[str], action: frozenset[str]) -> str:
+    def _refined(self, name: str, support: Mapping[str, int]) -> str:
         """The label under this one that most cues speak for; the label itself where none does."""
-        while under := self._under[name]:
-            best = max(under, key=lambda label: self._support(label, terms, action))
-            if not self._support(best, terms, action):
-                break
-            name = best.name
+        while under := [label.name for label in self._under[name] if label.name in support]:
+            name = max(under, key=lambda each: support[each])
         return name
+
+    def _nearest(self, vector: FloatArray) -> tuple[str, float]:
+        """The label whose meaning is nearest to a vector, and its cosine similarity; those furthest down stand for all.
+
+        A label means the mean of its description and its examples (a prototype, as in Snell et al. 2017).
+        """
+        meanings = {
+            label.name: [label.description, *filter(self._readable, label.examples)]
+            for label in self.taxonomy.labels
+            if not self._under[label.name]
+        }
+        vectors = self._embedded("meanings", [text for texts in meanings.values() for text in texts])
+        if vectors is None:
+            return "", 0.0
+        starts = np.cumsum([0, *map(len, meanings.values())])[:-1]
+        sums = np.add.reduceat(vectors, starts, axis=0)
+        similarities = (sums @ vector) / np.maximum(np.linalg.norm(sums, axis=1), 1e-9)
+        best = int(similarities.argmax())
+        return list(meanings)[best], float(similarities[best])
 
     def _readable(self, text: str) -> bool:
         return self._embedder is None or understands(self._embedder, text)
@@ -168,13 +176,13 @@ class LLMTagger:
         """The labels of a text, with the model's reason and confidence; `degraded` says why rules gave them."""
         taxonomy = self.rules.taxonomy
         try:
-            answer = self.model.ask("tag", _Answer, {"text": text}, {"labels": taxonomy.listing()})
+            answer = self.model.ask("tag", _Answer, {"text": text}, {"labels": taxonomy.listing(examples=True)})
         except LLMError as error:
             ruled = self.rules.judge(text, action_type=action_type, vector=vector)
-            return Tagged(ruled.labels, ruled.confidence, ruled.reason, str(error))
+            return replace(ruled, degraded=str(error))
         found = [taxonomy.find(name) for name in answer.labels]
         labels = tuple(dict.fromkeys(label.name for label in found if label is not None))[:MAX_LABELS]
-        return Tagged(labels, min(max(answer.confidence, 0.0), 1.0), answer.reason)
+        return Tagged(labels, (min(max(answer.confidence, 0.0), 1.0),) * len(labels), answer.reason)
 
     def similarities(self, vector: FloatArray) -> Mapping[str, float]:
         """Cosine similarity of a vector to every top label."""
@@ -191,7 +199,8 @@ class CascadeTagger:
 
     Attributes:
         rules: asked first.
-        llm: asked under the threshold; what it said of a text is remembered for texts that differ by case and space.
+        llm: asked under the threshold; what it said of the last `KNOWN` texts counts for texts that are the same but
+            for case and space.
         threshold: confidence of the rules from which the model is not asked, in [0, 1].
     """
 
@@ -210,12 +219,15 @@ class CascadeTagger:
         if ruled.confidence >= self.threshold:
             return ruled
         key = normalize(text)
-        if key not in self._known:
-            found = self.llm.judge(text, action_type=action_type, vector=vector)
-            if found.degraded:
-                return found
+        known = self._known.get(key)
+        if known is not None:
+            return known
+        found = self.llm.judge(text, action_type=action_type, vector=vector)
+        if not found.degraded:
+            while len(self._known) >= KNOWN:
+                self._known.pop(next(iter(self._known)), None)
             self._known[key] = found
-        return self._known[key]
+        return found
 
     def similarities(self, vector: FloatArray) -> Mapping[str, float]:
         """Cosine similarity of a vector to every top label."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Self
@@ -13,7 +12,7 @@ from typing import Any, Self
 import yaml
 
 from prism_core.errors import TaxonomyError
-from prism_core.text import analyze, normalize
+from prism_core.text import normalize
 from prism_core.types import ancestors_of
 
 _FIELDS = frozenset({"name", "description", "chinese", "examples", "cues", "children"})
@@ -47,11 +46,6 @@ class IntentLabel:
     def english(self) -> str:
         """What it is called in English: the last part of its name, spelled out."""
         return self.name.rpartition("/")[2].replace("_", " ")
-
-    @cached_property
-    def cue_terms(self) -> tuple[frozenset[str], ...]:
-        """The index terms of every cue; a cue is present where all its terms are."""
-        return tuple(frozenset(analyze(cue)) for cue in self.cues)
 
 
 @dataclass(frozen=True)
@@ -91,7 +85,7 @@ class IntentTaxonomy:
         """A taxonomy of a YAML or JSON file, as `dump` writes it: a list of labels with `children`.
 
         Raises:
-            TaxonomyError: if the file cannot be read as one.
+            TaxonomyError: if the file cannot be read as one; it names the file and the label.
         """
         file = Path(path)
         try:
@@ -99,6 +93,8 @@ class IntentTaxonomy:
             return cls.parse(json.loads(text) if file.suffix.lower() == ".json" else yaml.safe_load(text))
         except (OSError, UnicodeDecodeError, json.JSONDecodeError, yaml.YAMLError) as error:
             raise TaxonomyError(str(file), f"cannot be read: {' '.join(str(error).split())}") from None
+        except TaxonomyError as error:
+            raise TaxonomyError(error.label, error.problem, file=str(file)) from None
 
     @classmethod
     def parse(cls, rows: object) -> Self:
@@ -159,9 +155,13 @@ class IntentTaxonomy:
         called = (label for label in self.labels if wanted in (normalize(label.english), normalize(label.chinese)))
         return next(named, None) or next(called, None)
 
-    def listing(self) -> str:
-        """The labels as a list for a prompt, one `name: description` a line."""
-        return "\n".join(f"- {label.name}: {label.description}" for label in self.labels)
+    def listing(self, *, examples: bool = False) -> str:
+        """The labels as a list for a prompt, one `name: description` a line, with an example where that is wanted."""
+        shown = [(label, label.examples[0] if examples and label.examples else "") for label in self.labels]
+        return "\n".join(
+            f"- {label.name}: {label.description}" + (f" (such as: {example})" if example else "")
+            for label, example in shown
+        )
 
     def _rows(self, parent: str | None) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = []

@@ -18,6 +18,9 @@ _WORD = re.compile(r"[A-Za-zÀ-ÿ][A-Za-zÀ-ÿ'-]+")
 NEIGHBOURS = 8
 LEAST_SIMILARITY = 0.3
 LEAST_MEMBERS = 3
+LEAST_LIFT = 1.5
+"""How many times as usual a word has to be in a group to tell it from the others."""
+MOST_WORDS = 5
 SEED = 7
 
 
@@ -27,7 +30,7 @@ class Cluster:
 
     Attributes:
         members: places of the texts, those nearest to the middle first.
-        words: what tells them from the others, the strongest first; at most five.
+        words: what tells them from the others, the strongest first, at most `MOST_WORDS`.
     """
 
     members: tuple[int, ...]
@@ -88,11 +91,19 @@ def _central(group: Sequence[int], rows: FloatArray) -> tuple[int, ...]:
 
 
 def _telling(group: Sequence[int], words: Sequence[Counter[str]]) -> tuple[str, ...]:
+    """Words of many texts of the group and of few others; what all of them say, such as who is speaking, tells nothing.
+
+    A word's weight is its part of the Kullback-Leibler divergence of the group from all texts, by shares of texts.
+    """
     inside = Counter(word for place in group for word in words[place])
     everywhere = Counter(word for each in words for word in each)
+    least = min(LEAST_LIFT, len(words) / len(group))
+
+    def lift(word: str) -> float:
+        return inside[word] / len(group) * len(words) / everywhere[word]
 
     def strength(word: str) -> float:
-        return inside[word] / len(group) * math.log(1 + len(words) / everywhere[word])
+        return inside[word] / len(group) * math.log(lift(word))
 
-    ranked = sorted((word for word in inside if inside[word] > 1), key=lambda word: (-strength(word), word))
-    return tuple(ranked[:5])
+    telling = [word for word in inside if inside[word] > 1 and lift(word) >= least - 1e-9]
+    return tuple(sorted(telling, key=lambda word: (-strength(word), word))[:MOST_WORDS])

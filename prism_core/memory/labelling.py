@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,20 +13,22 @@ from pydantic import BaseModel
 
 from prism_core.changes import FloatArray, UpdateUnit
 from prism_core.encode.encoder import Encoded
-from prism_core.encode.tag import RuleTagger
+from prism_core.encode.tag import CascadeTagger, LLMTagger, RuleTagger
 from prism_core.encode.taxonomy import IntentLabel, IntentTaxonomy
 from prism_core.errors import LLMError
 from prism_core.llm import StructuredLLM
 from prism_core.memory.clusters import Cluster, clusters
 from prism_core.memory.reader import Reader
 from prism_core.memory.recorder import Recorder
-from prism_core.protocols import Embedder, Ledger, TokenCounter
+from prism_core.protocols import Embedder, IntentTagger, Ledger, TokenCounter
 from prism_core.results import Receipt, ReceiptStatus
 from prism_core.storage.ledger import SqlLedger
 from prism_core.storage.state import ScopeState
 from prism_core.types import Kind, MemoryUnit, Scope
 
 META_TAXONOMY = "taxonomy"
+META_NAMES = "taxonomy names"
+"""Names of all labels there were, so that those of an older taxonomy are not taken for the caller's own."""
 MOST_UNITS = 2_000
 """Units that proposals are made from, the newest ones."""
 MOST_LABELS = 12
@@ -75,8 +77,8 @@ class TaxonomyVerbs(ABC):
     def suggest_taxonomy(self, *, scope: object, llm: StructuredLLM | None = None) -> IntentTaxonomy:
         """The taxonomy with labels proposed from what is stored, for a person to edit.
 
-        Units are grouped by their vectors (by their words without an embedder); every group that no label fits well is
-        named by the words that tell it from the others, or by a language model.
+        Units are grouped by their vectors (by their words without an embedder); every group is named by the words that
+        tell it from the others, or by a language model, which may find that a present label fits.
 
         Args:
             scope: whose memory.
@@ -98,28 +100,42 @@ class TaxonomyVerbs(ABC):
             proposed.insert(0, IntentLabel("suggested", "proposed from what is stored; move, rename or remove"))
         return self.taxonomy.extended(proposed)
 
-    def apply_taxonomy(self, taxonomy: IntentTaxonomy, *, scope: object, dry_run: bool = False) -> list[Relabelled]:
+    def apply_taxonomy(
+        self, taxonomy: IntentTaxonomy, *, scope: object, dry_run: bool = False, llm: StructuredLLM | None = None
+    ) -> list[Relabelled]:
         """Label a scope's units by another taxonomy, and new ones from the next opening of the store on.
 
-        Labels that the present taxonomy does not know are the caller's own and stay.
+        Labels that no taxonomy of the store ever knew are the caller's own and stay.
 
         Args:
             taxonomy: the new one.
             scope: whose memory.
             dry_run: whether only to say what would change.
+            llm: labels what the rules are unsure of; they label everything when None, or where it fails.
 
         Returns:
             The units whose labels change; none when it is applied again.
         """
         checked = self._enter("apply_taxonomy", scope)
-        tagger = RuleTagger(taxonomy, self.embedder)
-        changed = self._reader.locked(checked, lambda state: _relabelled(state, self._ledger, tagger, self.taxonomy))
+        rules = RuleTagger(taxonomy, self.embedder)
+        tagger = rules if llm is None else CascadeTagger(rules, LLMTagger(llm, rules))
+        names = self._names(taxonomy)
+        units = self._reader.locked(checked, lambda state: state.units(np.arange(len(state))))
+        vectors = self._ledger.vectors(checked, [unit.id for unit in units])
+        changed = _relabelled(units, vectors, tagger, names)
         if dry_run:
             return changed
         for start in range(0, len(changed), BATCH):
             self._relabel(checked, changed[start : start + BATCH])
+        self._ledger.set_meta(META_NAMES, json.dumps(sorted(names), ensure_ascii=False))
         self._ledger.set_meta(META_TAXONOMY, json.dumps(taxonomy.rows(), ensure_ascii=False))
         return changed
+
+    def _names(self, taxonomy: IntentTaxonomy) -> set[str]:
+        """Names of the labels of this taxonomy and of those before it."""
+        known = (IntentTaxonomy.default(), self.taxonomy, taxonomy)
+        kept = self._ledger.get_meta(META_NAMES)
+        return {label.name for each in known for label in each.labels} | set(json.loads(kept or "[]"))
 
     def _relabel(self, scope: Scope, batch: Sequence[Relabelled]) -> None:
         def encode(state: ScopeState) -> list[Encoded]:
@@ -127,9 +143,10 @@ class TaxonomyVerbs(ABC):
             for each in batch:
                 if state.known(each.unit_id) is None:
                     continue
-                unit = state.unit(each.unit_id).model_copy(update={"intent_tags": each.after})
+                present = state.unit(each.unit_id)
+                unit = present.model_copy(update={"intent_tags": each.after})
                 tokens = self.counter.count(unit.text)
-                values = [{"intent_tags": list(labels)} for labels in (each.before, each.after)]
+                values = [{"intent_tags": list(labels)} for labels in (present.intent_tags, each.after)]
                 change = UpdateUnit(unit.id, values[0], values[1], tokens, "labelled by another taxonomy")  # type: ignore[arg-type]
                 encoded.append(Encoded(Receipt("", ReceiptStatus.STORED), (change,), unit, tokens))
             return encoded
@@ -184,15 +201,14 @@ def _asked(examples: Sequence[str], taxonomy: IntentTaxonomy, llm: StructuredLLM
     return named if named.name.strip() and named.description.strip() else None
 
 
-def _relabelled(state: ScopeState, ledger: Ledger, tagger: RuleTagger, present: IntentTaxonomy) -> list[Relabelled]:
-    known = {label.name for label in present.labels} | {label.name for label in tagger.taxonomy.labels}
+def _relabelled(
+    units: Sequence[MemoryUnit], vectors: Mapping[str, FloatArray], tagger: IntentTagger, names: Container[str]
+) -> list[Relabelled]:
     changed: list[Relabelled] = []
-    units = state.units(np.arange(len(state)))
-    vectors = ledger.vectors(state.scope, [unit.id for unit in units])
     for unit in units:
         if unit.kind is Kind.FACT:
             continue
-        own = tuple(label for label in unit.intent_tags if label not in known)
+        own = tuple(label for label in unit.intent_tags if label not in names)
         vector = vectors.get(unit.id) if unit.action is None else None
         labels = tagger.tag(unit.text, action_type=unit.action_type, vector=vector)
         after = tuple(dict.fromkeys([*own, *labels]))

@@ -210,9 +210,9 @@ class IntentTagger(Protocol):
         ...
 
     def unrelated(self) -> FloatArray:
-        """Cosine similarities between labels: what the embedder gives to texts that have nothing to do with each other.
+        """Cosine similarities that the embedder gives to texts that have nothing to do with each other.
 
         Returns:
-            Shape (m,), each label asked as a question with every other one; empty where labels have no vectors.
+            Shape (m,), each of some fixed sentences asked as a question with every other one; empty without vectors.
         """
         ...

@@ -39,3 +39,13 @@ def test_a_file_that_is_no_taxonomy_is_named(prism: Prism, tmp_path: Path, store
     file.write_text("- name: a", encoding="utf-8")
     result = prism("taxonomy", "apply", file, "--store", store, "--no-embedder")
     assert "no description" in result.stderr
+
+
+def test_a_file_that_is_there_is_kept(prism: Prism, tmp_path: Path, store: Path) -> None:
+    filled(store)
+    file = tmp_path / "labels.yaml"
+    file.write_text("edited", encoding="utf-8")
+    result = prism("taxonomy", "suggest", "--store", store, "--no-embedder", "--output", file)
+    assert result.exit_code == 2
+    assert "is there already" in result.stderr
+    assert file.read_text(encoding="utf-8") == "edited"

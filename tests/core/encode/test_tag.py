@@ -28,8 +28,9 @@ def test_actions_and_words_give_labels() -> None:
 def test_without_a_cue_the_nearest_description_counts() -> None:
     embedder = MiniLMEmbedder()
     tagger = RuleTagger(IntentTaxonomy.default(), embedder)
-    text = "Jogging before breakfast helps with insomnia and meals."
-    assert tagger.tag(text, vector=embedder.embed_query(text)) == ("health",)
+    text = "Running along the lake clears my head."
+    assert tagger.tag(text, vector=embedder.embed_query(text)) == ("health/exercise",)
+    assert tagger.tag(text) == ()
     similarities = tagger.similarities(embedder.embed_query(text))
     assert set(similarities) == {label.name for label in IntentTaxonomy.default().children()}
     assert TAGGER.similarities(np.ones(3, dtype=np.float32)) == {}
@@ -76,8 +77,31 @@ def test_confidence_grows_with_the_cues() -> None:
     assert TAGGER.judge("zzz qqq").confidence == 0
     embedder = MiniLMEmbedder()
     tagger = RuleTagger(IntentTaxonomy.default(), embedder)
-    text = "Jogging before breakfast helps with insomnia and meals."
+    text = "Running along the lake clears my head."
     assert 0 < tagger.judge(text, vector=embedder.embed_query(text)).confidence <= 0.5
+    assert tagger.judge("zzz qqq", vector=np.zeros(embedder.dimension, dtype=np.float32)).confidences == ()
+
+
+def test_further_labels_need_more_than_half_of_the_cues_of_the_first() -> None:
+    even = TAGGER.judge("compare and decide")
+    assert top(even.labels) == ["compare", "decide"]
+    assert even.confidences[0] == even.confidences[1] < TAGGER.judge("compare them").confidence
+    assert top(TAGGER.tag("compare the difference, a comparison of A versus B, and decide")) == ["compare"]
+
+
+def test_an_action_is_for_what_its_verb_says() -> None:
+    assert TAGGER.tag("book_flight({})", action_type="book_flight") == ("buy/book",)
+    assert top(TAGGER.tag("get_weather({})", action_type="get_weather")) == ["read"]
+    assert TAGGER.tag("Do get some rest") == ()
+
+
+def test_labels_without_examples_or_descriptions_an_embedder_reads_still_have_a_meaning() -> None:
+    embedder = MiniLMEmbedder()
+    tagger = RuleTagger(
+        IntentTaxonomy([IntentLabel("bake", "bake bread"), IntentLabel("sail", "sail a boat")]), embedder
+    )
+    text = "The loaf is in the oven"
+    assert tagger.tag(text, vector=embedder.embed_query(text)) == ("bake",)
 
 
 class TestLLM:
@@ -102,3 +126,9 @@ class TestLLM:
         assert cascade.tag("zzz qqq") == cascade.tag("ZZZ  qqq") == ("plan",)
         assert cascade.tag("zzz rrr") == ("buy",)
         assert len(llm.prompts) == 2
+
+    def test_what_rules_did_for_the_model_is_not_remembered(self) -> None:
+        llm = ScriptedLLM("?", "?", '{"labels": ["plan"]}')
+        cascade = CascadeTagger(TAGGER, LLMTagger(StructuredLLM(llm), TAGGER))
+        assert cascade.judge("zzz qqq").degraded
+        assert cascade.tag("zzz qqq") == ("plan",)

@@ -72,7 +72,16 @@ def test_it_is_extended_and_reduced_without_changing_the_original() -> None:
 def test_what_cannot_be_used_is_named(tmp_path: Path, text: str, problem: str) -> None:
     file = tmp_path / "labels.yaml"
     file.write_text(text, encoding="utf-8")
-    with pytest.raises(TaxonomyError, match=problem):
+    with pytest.raises(TaxonomyError, match=problem) as raised:
         IntentTaxonomy.load(file)
+    assert str(file) in str(raised.value)
     with pytest.raises(TaxonomyError, match="cannot be read"):
         IntentTaxonomy.load(tmp_path / "missing.yaml")
+
+
+def test_a_listing_for_a_prompt_has_an_example_where_one_is_wanted() -> None:
+    taxonomy = IntentTaxonomy(
+        [IntentLabel("bake", "bake bread", examples=("Feed it", "Knead it")), IntentLabel("a", "b")]
+    )
+    assert taxonomy.listing() == "- bake: bake bread\n- a: b"
+    assert taxonomy.listing(examples=True) == "- bake: bake bread (such as: Feed it)\n- a: b"

@@ -25,6 +25,9 @@ def test_texts_that_are_alike_are_grouped_with_the_words_that_tell_them_apart() 
     bread = next(group for group in groups if 0 in group.members)
     assert {"sourdough", "starter"} & set(bread.words)
     assert not set(bread.words) & {"tide", "harbour"}
+    spoken = clusters([*(f"Ann: {text}" for text in BREAD), *(f"Ann: {text}" for text in TIDE)], None)
+    assert len(spoken) == 2
+    assert not [group for group in spoken if "ann" in group.words]
     assert clusters(["one", "two"], None) == clusters([], None) == []
     assert groups == clusters([*BREAD, *TIDE], None)
 
@@ -70,6 +73,33 @@ def test_the_callers_own_labels_stay() -> None:
     own = memory.taxonomy.extended([IntentLabel("bake", "bake bread", cues=("sourdough",))])
     memory.apply_taxonomy(own, scope=SCOPE)
     assert memory.get(str(receipt.unit_id), scope=SCOPE).intent_tags == ("mine", "bake")
+
+
+def test_labels_of_an_older_taxonomy_do_not_stay_in_any_scope(tmp_path: Path) -> None:
+    other = ("acme", "ben")
+    bread = IntentTaxonomy([IntentLabel("bake", "bake bread", cues=("sourdough",))])
+    tide = IntentTaxonomy([IntentLabel("sail", "sail a boat", cues=("sourdough",))])
+    with filled(tmp_path / "store") as memory:
+        memory.write("Sourdough", scope=other)
+        for scope in (SCOPE, other):
+            memory.apply_taxonomy(bread, scope=scope)
+    for scope in (SCOPE, other):
+        with PrismMemory.open(tmp_path / "store", embedder=None) as memory:
+            memory.apply_taxonomy(tide, scope=scope)
+            assert {tag for unit in memory.units(scope=scope) for tag in unit.intent_tags} == {"sail"}
+
+
+def test_a_language_model_labels_what_rules_are_unsure_of() -> None:
+    memory = filled()
+    own = IntentTaxonomy(
+        [IntentLabel("bake", "bake bread", cues=("sourdough", "flour")), IntentLabel("sail", "sail a boat")]
+    )
+    llm = ScriptedLLM(*['{"labels": ["sail"]}'] * len(TIDE))
+    changed = memory.apply_taxonomy(own, scope=SCOPE, llm=StructuredLLM(llm))
+    assert len(changed) == len(BREAD) + len(TIDE)
+    labels = {unit.text: unit.intent_tags for unit in memory.units(scope=SCOPE)}
+    assert [labels[text] for text in (*BREAD, *TIDE)] == [("bake",)] * len(BREAD) + [("sail",)] * len(TIDE)
+    assert len(llm.prompts) == len(TIDE)
 
 
 @pytest.mark.parametrize("label", ["code", "code/refactor"])
