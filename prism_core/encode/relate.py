@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from prism_core.encode.causes import stated_causes
 from prism_core.encode.flow import FlowRules, ValueFlow
 from prism_core.protocols import WriteView
-from prism_core.types import Link, MemoryUnit, Relation
+from prism_core.types import Kind, Layer, Link, MemoryUnit, Relation
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class RelationLinker:
         rules = FlowRules(
             self.max_sources, self.max_values, self.common, self.common_alone, self.nearest, self.max_read
         )
-        found = [*_order(unit, view), *_parent(unit, parent), *_repetition(unit, view)]
+        found = [*_order(unit, view), *_parent(unit, parent), *_repetition(unit, view), *_said_before(unit, view)]
         found += ValueFlow(unit, view, rules).links()
         if self.cues:
             found += (link for link in stated_causes(unit, view) if link.source != parent)
@@ -67,6 +67,15 @@ def _order(unit: MemoryUnit, view: WriteView) -> Iterator[Link]:
 def _parent(unit: MemoryUnit, parent: str | None) -> Iterator[Link]:
     if parent is not None:
         yield Link(source=parent, target=unit.id, relation=Relation.CAUSES, reason="named as its parent")
+
+
+def _said_before(unit: MemoryUnit, view: WriteView) -> Iterator[Link]:
+    """The first message of the same words; both keep their place, and one stands for both when they are read."""
+    if unit.kind is not Kind.MESSAGE or unit.layer is Layer.WORKING:
+        return
+    before = view.find_text(unit.kind, unit.text)
+    if before is not None:
+        yield Link(source=before, target=unit.id, relation=Relation.NEAR_DUPLICATE, reason="the same words")
 
 
 def _repetition(unit: MemoryUnit, view: WriteView) -> Iterator[Link]:

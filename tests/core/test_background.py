@@ -102,7 +102,7 @@ def test_a_new_writer_begins_with_what_another_left(tmp_path: Path) -> None:
         assert memory.stats(SCOPE).pending == 0
 
 
-def test_a_killed_process_loses_nothing_it_accepted(tmp_path: Path) -> None:
+def test_b9_a_killed_process_loses_nothing_it_accepted(tmp_path: Path) -> None:
     process = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     accepted = [process.stdout.readline().strip() for _ in range(40)]

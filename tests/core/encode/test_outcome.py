@@ -51,3 +51,26 @@ def test_successes(text: str) -> None:
 )
 def test_what_says_neither_is_unknown(text: str) -> None:
     assert outcome_of(text) is Outcome.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("output", "outcome"),
+    [
+        ("===== 3 failed, 12 passed in 2.1s =====", Outcome.FAILURE),
+        ("12 passed in 0.5s", Outcome.SUCCESS),
+        ("0 failed, 3 passed", Outcome.SUCCESS),
+        ("5 passed, 1 xfailed", Outcome.SUCCESS),
+        ("FAILED (failures=1, errors=2)", Outcome.FAILURE),
+        ("Ran 5 tests in 0.01s\n\nOK", Outcome.SUCCESS),
+        ("E   AssertionError: 1 != 2\n1 failed", Outcome.FAILURE),
+        ("tests/test_a.py::test_x FAILED", Outcome.FAILURE),
+        ("2 errors generated.", Outcome.FAILURE),
+        ("Build succeeded with 0 errors", Outcome.SUCCESS),
+        ("Segmentation fault (core dumped)", Outcome.FAILURE),
+        ("npm ERR! code ELIFECYCLE", Outcome.FAILURE),
+        ("Process finished with exit code 137", Outcome.FAILURE),
+        ("no tests ran in 0.01s", Outcome.UNKNOWN),
+    ],
+)
+def test_what_test_runners_and_builds_print_is_read(output: str, outcome: Outcome) -> None:
+    assert outcome_of(output) is outcome

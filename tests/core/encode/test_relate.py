@@ -157,3 +157,16 @@ def test_time_is_respected_in_all_acyclic_relations(tmp_path: Path) -> None:
         assert {link.relation for link in memory.links(scope="a")} >= ACYCLIC_RELATIONS - {Relation.CAUSES}
         failed = [unit for unit in memory.units(scope="a") if unit.outcome is Outcome.FAILURE]
         assert len(failed) == 2
+
+
+def test_a_message_of_the_same_words_keeps_its_place_and_is_linked_to_the_first() -> None:
+    memory = PrismMemory.open(embedder=None)
+    ids = [
+        str(memory.write(Event(observation="The pump leaks again", session_id=name), scope="a").unit_id)
+        for name in ("one", "two", "three")
+    ]
+    links = [link for link in memory.links(scope="a") if link.relation is Relation.NEAR_DUPLICATE]
+    assert [(link.source, link.target) for link in links] == [(ids[0], ids[1]), (ids[0], ids[2])]
+    assert [unit.id for unit in memory.units(scope="a", session_id="two")] == [ids[1]]
+    found = memory.search("Which pump leaks?", scope="a", budget=300)
+    assert len(found.hits) == 1
