@@ -11,7 +11,7 @@ _NONE = r"(?!\"?[\w ]*: ?(?:null|none|false|0\b|\[\]))"
 _FAILURE = re.compile(
     rf"\A[\[{{\"' ]{{0,5}}(?:error|failed|failure|exception|fatal|traceback)\b{_NONE}"
     r"|\A\W*(?!0 )\w+ failed\b|^Traceback \(most recent call last\)|^\w*(?:Error|Exception): "
-    # What test runners and builds print: `3 failed, 2 passed`, `test_x FAILED`, `FAILED (errors=1)`, `2 errors generated`.
+    # What test runners and builds print: `3 failed, 2 passed`, `test_x FAILED`, `FAILED (errors=1)`.
     r"|(?<![\d.])[1-9]\d* (?:failed|failures?|errors? generated)\b(?! in \d+ attempts)|::\S+ (?-i:FAILED|ERROR)\b"
     r"|^FAILED \(|^E {3}\w*Error\b|^npm ERR!|\b(?:segmentation fault|core dumped|killed by signal|out of memory)\b"
     r"|\b(?:permission denied|access denied|command not found|no such file|connection refused|timed out|unauthorized)\b"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from prism_core.storage.state import ScopeState
+from prism_core.storage.state import ScopeState, chain_of
 from prism_core.types import MemoryUnit, Relation, Status
 
 
@@ -35,6 +35,14 @@ class Lineage:
                     holding = {each.text: None for fact in stale for each in self._instead(fact)}
                     now[unit.id] = "; ".join(holding)
         return now
+
+    def chains(self, unit_ids: Sequence[str]) -> frozenset[str]:
+        """The tasks, or else sessions, of units; unknown ids have none."""
+        if not unit_ids:
+            return frozenset()
+        with self._state.lock:
+            units = self._state.units(self._state.rows(unit_ids))
+        return frozenset(chain_of(unit.task_id, unit.session_id) for unit in units)
 
     def _instead(self, fact: MemoryUnit) -> list[MemoryUnit]:
         assert fact.fact is not None

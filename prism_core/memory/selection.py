@@ -10,6 +10,7 @@ from prism_core.errors import BudgetError, QueryError
 from prism_core.memory.lineage import Lineage
 from prism_core.results import Hit, Position, Retrieval
 from prism_core.retrieve.retriever import Candidates, Ranking
+from prism_core.storage.state import chain_of
 from prism_core.text import normalize
 from prism_core.types import Kind, MemoryUnit, Status, is_distilled
 
@@ -151,7 +152,9 @@ def worth_the_tokens(
             wanted.append(unit_id)
     distinct, again = without_repeats(load(wanted), (), lineage)
     reasons |= {unit.id: reason for unit, reason in again}
-    outdated = lineage.outdated(distinct)
+    # What a task says holds for the task, whatever was said elsewhere since.
+    own = lineage.chains(ranking.query.active)
+    outdated = lineage.outdated([unit for unit in distinct if chain_of(unit.task_id, unit.session_id) not in own])
     packed = builder.pack(distinct, budget, ranking.query.text, outdated=outdated)
     units = packed.units if k is None else packed.units[:k]
     if len(units) < len(packed.units):
