@@ -48,7 +48,7 @@ class BackgroundWriter:
         self._closed = False
         for scope in memory.scopes():
             counts = memory.stats(scope)
-            if counts.inbox or counts.pending:
+            if counts.inbox or counts.pending or counts.unread:
                 self._due[scope] = 0.0
         self._thread = Thread(target=self._run, name="prism-background-writer", daemon=True)
         self._thread.start()
@@ -104,7 +104,8 @@ class BackgroundWriter:
             with self._changed:
                 self._due.clear()
                 self._changed.notify_all()
-            self._thread.join()
+            # A model that hangs must not hold up an end that has a time limit; the thread ends with the process.
+            self._thread.join(timeout)
 
     def __enter__(self) -> Self:
         return self
@@ -123,7 +124,8 @@ class BackgroundWriter:
             unfinished = True
             try:
                 self._memory.drain(scope=scope)
-                unfinished = self._memory.stats(scope).inbox > 0
+                counts = self._memory.stats(scope)
+                unfinished = counts.inbox > 0 or counts.unread > 0
             except Exception as error:  # noqa: BLE001 - kept, and raised by whoever flushes
                 self._error = error
             with self._changed:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field
 
-from prism_core.errors import LLMError
+from prism_core.errors import LLMError, QueryError
 from prism_core.llm import StructuredLLM
 from prism_core.progress import GoalLevel
 from prism_core.protocols import IntentTagger, ScopeView
@@ -54,6 +54,12 @@ class PlanningOptions:
 
     llm: StructuredLLM | None = None
     ask: Literal["always", "unsure"] = "unsure"
+
+    def __post_init__(self) -> None:
+        if self.llm is not None and not isinstance(self.llm, StructuredLLM):
+            raise QueryError("llm", self.llm, "wrap the model: StructuredLLM(model)")
+        if self.ask not in ("always", "unsure"):
+            raise QueryError("ask", self.ask, "choose 'always' or 'unsure'")
 
 
 def _texts(value: Any) -> Any:

@@ -34,7 +34,7 @@ class LlamaIndexLLM:
             failures: what counts as the service not answering; clients raise errors of their own.
         """
         self.model = model
-        self.id = id or f"llamaindex:{type(model).__name__}:{model.metadata.model_name}"
+        self.id = id or f"llamaindex:{type(model).__name__}:{_name_of(model)}"
         self._failures = failures
 
     def complete(self, prompt: str) -> Completion:
@@ -48,6 +48,12 @@ class LlamaIndexLLM:
         except self._failures as error:
             raise LLMError(self.id, f"{type(error).__name__}: {error}") from error
         return Completion(reply.message.content or "", *_tokens_of(reply))
+
+
+def _name_of(model: LLM) -> str:
+    # Asking for the metadata makes some clients ask their server.
+    name = getattr(model, "model", None)
+    return name if isinstance(name, str) else model.metadata.model_name
 
 
 def _tokens_of(reply: ChatResponse) -> tuple[int | None, int | None]:

@@ -36,6 +36,17 @@ _DOUBT = re.compile(
     r"|consider(?:ing)?|used to|almost|nearly)\b|也许|或许|可能|大概|好像|应该|希望|考虑|以前|曾经|要不要",
     re.IGNORECASE,
 )
+_MATERIAL = re.compile(
+    r"^\W*(?:please |can you |could you )*(?:write|translate|rewrite|proofread|correct|summari[sz]e"
+    r"|paraphrase|explain|repeat|say"
+    r"|type|print|complete|continue|spell|edit|improve|shorten|classify|analy[sz]e"
+    r"|review|read|check|reply to|respond to)\b"
+    r"[^.!?]*(?::|\n|$)|^\W*(?:请)?(?:翻译|改写|润色|总结|校对|写|续写|解释|复述)[^。！？]*[：:]",
+    re.IGNORECASE,
+)
+_JOKE = re.compile(
+    r"\b(?:just kidding|kidding|joking|only a joke|not really|in a dream|in the game)\b|开玩笑|逗你", re.IGNORECASE
+)
 _ASKING = re.compile(r"[?？]\s*$|[吗呢么]\s*[。！]?\s*$")
 
 
@@ -47,7 +58,9 @@ def clauses(text: str) -> Iterator[str]:
     """
     plain = _QUOTED.sub(_kept_quotation, _QUOTED_LINE.sub("", _CODE.sub(" ", text[:LOOKED_AT])))
     for sentence in _SENTENCE.findall(plain.replace("’", "'")):
-        if _CONDITION.search(sentence):
+        if _MATERIAL.search(sentence):
+            return  # what follows is to be worked on, and says nothing of its sender
+        if _CONDITION.search(sentence) or _JOKE.search(sentence):
             continue
         parts = [part.strip(" \t\r\n.!?。！？；;,，:：*-–—()") for part in _CLAUSE_BREAK.split(sentence)]
         if _ASKING.search(sentence):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from prism_core.encode.clauses import clauses
 from prism_core.encode.patterns import CHINESE, ENGLISH, RELATIVE, FactPattern
@@ -41,6 +41,13 @@ _CORRECTION = re.compile(
     r"|rather than)\b"
     r"|现在|其实|不再|更正|改成|改为|改到|换成|从现在起|已经",
     re.IGNORECASE,
+)
+_ENDED = re.compile(
+    r"\s*\b(?:no longer|not any ?more|any ?more)\b|(?<=\bam) not\b|(?<='m) not\b|(?<=\bdo)(?:n't| not)\b|不再|已经不",
+    re.IGNORECASE,
+)
+_ZH_RELATIVE = re.compile(
+    r"^我的?(?P<who>妹妹|姐姐|哥哥|弟弟|妈妈|爸爸|母亲|父亲|妻子|老婆|丈夫|老公|儿子|女儿|孩子|朋友|同事|室友|奶奶|爷爷)(?P<rest>.+)$"
 )
 _OF_RELATIVE = re.compile(
     rf"^my (?P<who>{RELATIVE})(?:(?P<is>'s| is)(?= (?:[a-z]|\d))| (?P<verb>lives|works|loves|likes|hates|prefers"
@@ -97,17 +104,28 @@ def _claims_of(clause: str, speaker: str) -> Iterator[Claim]:
     if asked is not None:
         said = _OPENERS.sub("", (asked["what"] or asked["zh"]).strip())
     entity = speaker
-    relative = _OF_RELATIVE.match(said)
-    if relative is not None:
-        claims = list(_matched(_in_first_person(relative), f"{speaker}'s {relative['who'].lower()}", correction))
-        if claims:
-            yield from claims
-            return
-    claims = list(_matched(said, entity, correction))
+    for form in (_OF_RELATIVE, _ZH_RELATIVE):
+        relative = form.match(said)
+        if relative is not None:
+            own = _in_first_person(relative) if form is _OF_RELATIVE else f"我{relative['rest']}"
+            claims = list(_matched(own, f"{speaker}'s {relative['who'].lower()}", correction))
+            if claims:
+                yield from claims
+                return
+    claims = list(_matched(said, entity, correction)) or _ended(said, entity)
     told = asked is not None and (asked["that"] or asked["zh_that"])
     if not claims and told and len(said) <= LONGEST_VALUE and not _ADVICE.match(said):
         claims = [Claim(entity, f"noted: {said}", "yes", correction=correction)]
     yield from claims
+
+
+def _ended(said: str, entity: str) -> list[Claim]:
+    """What a clause says to hold no longer: what it would say without the words that say so."""
+    plain = _ENDED.sub(" ", said)
+    if plain == said:
+        return []
+    found = _matched(" ".join(plain.split()), entity, correction=True)
+    return [replace(claim, ends=True, correction=True) for claim in found]
 
 
 def _in_first_person(relative: re.Match[str]) -> str:

@@ -98,7 +98,7 @@ class Encoder:
         conflicts: when a new value takes the place of the one that holds.
         distiller: finds what events state; None to keep no facts but those that are stored as such.
         read_when: whether a language model is to read a unit, given how many claims rules find in it; None where there
-            is no model. What such a unit states is left to the model.
+            is no model. Rules store what it states meanwhile.
         readable: takes out of a text what is not new, such as recalled memories that it repeats.
     """
 
@@ -122,6 +122,8 @@ class Encoder:
     def encode(self, event: Event, context: WriteContext, receipt_id: str) -> Encoded:
         """Encode one event against what was stored before it; the receipt gets the id given."""
         event = _with_words(_with_action_type(event))
+        if event.fact is not None and event.kind is not Kind.FACT:
+            raise InvalidEventError("fact", event.fact, f"only events of kind 'fact' have one, this is a {event.kind}")
         key = idempotency_key(event)
         known = known_as(event, key, context.view)
         if known is not None:
@@ -138,6 +140,7 @@ class Encoder:
 
     def replace(self, event: Event, unit: MemoryUnit, receipt_id: str) -> Encoded:
         """Encode other content for a stored unit; its id, kind, key and place stay."""
+        event = _with_words(event)
         if event.blank:
             return Encoded(Receipt(receipt_id, ReceiptStatus.REJECTED, reason=_why_blank(event)))
         labels = event.intent_tags or self.tagger.tag(event.text)
@@ -192,7 +195,6 @@ class Encoder:
         missing = f"its parent {event.parent!r} is unknown" if event.parent and parent is None else ""
         if self.read_when is not None and self.read_when(unit, len(claims)):
             changes.append(MarkUnread(unit.id))
-            claims = ()
         settled = self.settle(unit, claims, context.view)
         changes += settled.changes
         status = ReceiptStatus.DROPPED if unit.layer is Layer.WORKING else ReceiptStatus.STORED

@@ -11,6 +11,7 @@ from prism_core.encode.entities import RuleExtractor
 from prism_core.encode.relate import RelationLinker
 from prism_core.encode.route import MemoryRouter
 from prism_core.encode.taxonomy import IntentTaxonomy
+from prism_core.errors import QueryError
 from prism_core.llm import StructuredLLM
 from prism_core.protocols import Distiller, EntityExtractor, Linker
 
@@ -40,3 +41,9 @@ class EncodingOptions:
     conflicts: ConflictRules = field(default_factory=ConflictRules)
     llm: StructuredLLM | None = None
     read: Literal["always", "unsure"] = "always"
+
+    def __post_init__(self) -> None:
+        if self.llm is not None and not isinstance(self.llm, StructuredLLM):
+            raise QueryError("llm", self.llm, "wrap the model: StructuredLLM(model)")
+        if self.read not in ("always", "unsure"):
+            raise QueryError("read", self.read, "choose 'always' or 'unsure'")

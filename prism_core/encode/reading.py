@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from prism_core.encode.taxonomy import IntentTaxonomy
 from prism_core.llm import StructuredLLM
-from prism_core.text import analyze, normalize
+from prism_core.text import STOP_WORDS, analyze, normalize
 from prism_core.types import Claim, FactCategory, Link, MemoryUnit, Relation, Source
 
 MOST_EARLIER = 5
@@ -18,6 +18,10 @@ MOST_EARLIER = 5
 SHOWN = 400
 """Characters shown of each of them."""
 LONGEST_EVENT = 8_000
+MOST_FACTS = 12
+LONGEST_NAME = 200
+_YES = frozenset({"yes", "true"})
+_FOUND = "found by a language model"
 _RELATIONS: Mapping[str, Relation] = {
     "premise": Relation.REQUIRES,
     "cause": Relation.CAUSES,
@@ -41,36 +45,52 @@ def _whole(value: Any) -> Any:
     try:
         return min(max(round(float(value)), 1), 5)
     except (TypeError, ValueError, OverflowError):
-        return value
+        return 3
 
 
 def _share(value: Any) -> Any:
     try:
         return min(max(float(value), 0.0), 1.0)
     except (TypeError, ValueError):
-        return value
+        return 0.5
 
 
-def _objects(value: Any) -> Any:
-    """A list of objects, without what is none and without those that lack what they are about."""
-    if value is None:
-        return []
-    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else value
+def _only(schema: type[BaseModel]) -> Callable[[Any], Any]:
+    """A list of objects of a schema, without those that are none: one bad item must not spoil the others."""
+
+    def usable(value: Any) -> Any:
+        found = []
+        for each in value if isinstance(value, list) else []:
+            try:
+                found.append(schema.model_validate(each))
+            except ValidationError:
+                continue  # an item of no use, such as a text where an object was asked for
+        return found
+
+    return usable
+
+
+def _text(value: Any) -> Any:
+    """A text, also where there is none, or a list of one."""
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    return "" if value is None else value if isinstance(value, str) else str(value)
 
 
 class _FactRead(BaseModel):
-    entity: str = ""
-    attribute: str = ""
-    value: str | int | float | bool | None = None
-    category: str = FactCategory.WORLD_STATE.value
-    correction: bool = False
+    entity: Annotated[str, BeforeValidator(_text)] = ""
+    attribute: Annotated[str, BeforeValidator(_text)] = ""
+    value: Annotated[str, BeforeValidator(_text)] = ""
+    category: Annotated[str, BeforeValidator(_text)] = FactCategory.WORLD_STATE.value
+    correction: Annotated[bool, BeforeValidator(bool)] = False
+    ends: Annotated[bool, BeforeValidator(bool)] = False
 
 
 class _RelationRead(BaseModel):
-    candidate: int | str | None = None
-    relation: str = ""
-    label: str | None = None
-    reason: str | None = None
+    candidate: Annotated[str, BeforeValidator(_text)] = ""
+    relation: Annotated[str, BeforeValidator(_text)] = ""
+    label: Annotated[str, BeforeValidator(_text)] = ""
+    reason: Annotated[str, BeforeValidator(_text)] = ""
     confidence: Annotated[float, BeforeValidator(_share)] = 0.5
 
 
@@ -81,8 +101,8 @@ class EventReading(BaseModel):
     intents: Annotated[list[str], BeforeValidator(_texts)]
     entities: Annotated[list[str], BeforeValidator(_texts)] = Field(default_factory=list)
     importance: Annotated[int, BeforeValidator(_whole)] = 3
-    facts: Annotated[list[_FactRead], BeforeValidator(_objects)] = Field(default_factory=list)
-    relations: Annotated[list[_RelationRead], BeforeValidator(_objects)] = Field(default_factory=list)
+    facts: Annotated[list[_FactRead], BeforeValidator(_only(_FactRead))] = Field(default_factory=list)
+    relations: Annotated[list[_RelationRead], BeforeValidator(_only(_RelationRead))] = Field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +155,8 @@ class LLMReader:
         answer = self.model.ask(
             "read_event",
             EventReading,
-            {"event": unit.text[:LONGEST_EVENT], "earlier": numbered or "-"},
-            {"labels": self.taxonomy.listing(), "speaker": _one_line(speaker), "source": unit.source.value},
+            {"event": unit.text[:LONGEST_EVENT], "earlier": numbered or "-", "speaker": _one_line(speaker)},
+            {"labels": self.taxonomy.listing(), "source": unit.source.value},
         )
         names = {label.name for label in self.taxonomy.labels}
         return Understood(
@@ -153,45 +173,52 @@ class LLMReader:
 def _claims(facts: Sequence[_FactRead], unit: MemoryUnit, speaker: str) -> Iterator[Claim]:
     if unit.source not in (Source.USER, Source.ASSISTANT):
         return
-    for fact in facts:
-        value = "yes" if fact.value is True else str(fact.value if fact.value is not None else "").strip()
-        entity, attribute = fact.entity.strip(), fact.attribute.strip()
+    for fact in facts[:MOST_FACTS]:
+        value = "yes" if normalize(fact.value) in _YES else _one_line(fact.value)
+        entity, attribute = _one_line(fact.entity), _one_line(fact.attribute)
         category = normalize(fact.category).replace(" ", "_")
         if category not in _CATEGORIES:
             category = FactCategory.WORLD_STATE.value
         if unit.source is not Source.USER and category != FactCategory.COMMITMENT:
             continue
-        if entity and attribute and value and _borne_out(attribute, value, unit.text):
-            whose = speaker if normalize(entity) in ("user", "i", "me", "speaker", normalize(speaker)) else entity
-            yield Claim(whose, attribute, value, category, fact.correction)
+        own = normalize(entity) in ("user", "i", "me", "speaker", normalize(speaker))
+        known = own or normalize(entity) == "world" or normalize(entity) in normalize(unit.text)
+        short = max(len(entity), len(attribute), len(value)) <= LONGEST_NAME
+        if entity and attribute and value and known and short and _borne_out(attribute, value, unit.text):
+            yield Claim(speaker if own else entity, attribute, value, category, fact.correction, fact.ends)
 
 
 def _borne_out(attribute: str, value: str, text: str) -> bool:
-    """Whether the text says it: the value's words, or those of the attribute where the value is a plain yes."""
-    said = attribute if normalize(value) in ("yes", "true", "no", "false") else value
-    terms, held = set(analyze(said)), set(analyze(text))
-    if any(character.isdigit() for character in said) and not all(
-        term in held for term in terms if any(character.isdigit() for character in term)
-    ):
-        return False
+    """Whether the text says it: every word of the value, or half of the attribute's where the value is a plain yes."""
+    held = set(analyze(text))
+    if normalize(value) not in ("yes", "no"):
+        terms = set(analyze(value))
+        return bool(terms) and terms <= held
+    terms = set(analyze(attribute))
     return bool(terms) and len(terms & held) * 2 >= len(terms)
 
 
 def _links(relations: Sequence[_RelationRead], unit: MemoryUnit, shown: Sequence[MemoryUnit]) -> Iterator[Link]:
-    for each in relations:
-        number = str(each.candidate).strip().rstrip(".")
-        if not number.isdigit() or not 1 <= int(number) <= len(shown):
+    for each in relations[:MOST_EARLIER]:
+        number = each.candidate.strip().rstrip(".")
+        if not (number.isascii() and number.isdigit() and len(number) == 1 and 1 <= int(number) <= len(shown)):
             continue
         source = shown[int(number) - 1]
         name = normalize(each.relation)
         relation = _RELATIONS.get(name, Relation.RELATED)
         if name in ("", "unrelated", "none", "parallel") or source.id == unit.id:
             continue
-        label = (each.label or "").strip() or (each.relation if relation is Relation.RELATED else "")
-        words = (
-            _one_line(": ".join(part for part in (label, (each.reason or "").strip()) if part)) or "found by a model"
-        )
-        yield Link(source=source.id, target=unit.id, relation=relation, confidence=each.confidence, reason=words)
+        label = each.label.strip() or (each.relation if relation is Relation.RELATED else "")
+        said = _one_line(": ".join(part for part in (label, each.reason.strip()) if part))
+        reason = said if said and not _quotes_others(said, source, unit, shown) else _FOUND
+        yield Link(source=source.id, target=unit.id, relation=relation, confidence=each.confidence, reason=reason)
+
+
+def _quotes_others(reason: str, source: MemoryUnit, unit: MemoryUnit, shown: Sequence[MemoryUnit]) -> bool:
+    """Whether a reason speaks of units that the link is not about: it would outlive them."""
+    own = set(analyze(f"{source.text} {unit.text}"))
+    others = {term for each in shown if each.id != source.id for term in analyze(each.text)} - own - STOP_WORDS
+    return bool(others & set(analyze(reason)))
 
 
 def _one_line(text: str) -> str:

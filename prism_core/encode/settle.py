@@ -35,6 +35,8 @@ LABELS: Mapping[str, str] = {
 }
 _IMPORTANCE = {FactCategory.CONSTRAINT.value: 1.0, FactCategory.IDENTITY.value: 1.0, FactCategory.DECISION.value: 1.0}
 _MINOR = 0.75
+MOST_STATEMENTS, FIRST_STATEMENTS = 24, 4
+"""Statements of a fact that are kept, and how many of them are the first ones."""
 _WHY = {
     Status.CURRENT: "it is the latest that was said",
     Status.SUPERSEDED: "another value took its place",
@@ -160,8 +162,7 @@ class FactSettler:
         known = {unit.id: unit for unit in view.facts_about(claim.entity, claim.attribute)}
         same = next((unit for unit in known.values() if _value(unit) == normalize(claim.value)), None)
         statement = told.statement(claim)
-        if same is None and claim.ends:
-            return
+        # An ending is kept even of what was never said: that may be recorded later, and has ended all the same.
         if same is not None:
             fact = self._said_again(same, statement, settled)
         else:
@@ -205,7 +206,7 @@ class FactSettler:
         before = statements_of(unit)
         if statement.unit_id and any(each.unit_id == statement.unit_id for each in before):
             return unit
-        fact = unit.fact.model_copy(update={"statements": (*before, statement)})
+        fact = unit.fact.model_copy(update={"statements": _kept((*before, statement))})
         return self._update(unit, {"fact": fact}, "it was said again" if not statement.ends else "it ended", settled)
 
     def _decide(
@@ -237,6 +238,14 @@ class FactSettler:
         settled.changes.append(UpdateUnit(unit.id, before, after, tokens, reason))
         settled.units[unit.id] = (fresh, tokens)
         return fresh
+
+
+def _kept(statements: Sequence[Statement]) -> tuple[Statement, ...]:
+    """The first and the latest of many statements: what decides, without a list that grows with every repetition."""
+    if len(statements) <= MOST_STATEMENTS:
+        return tuple(statements)
+    in_time = sorted(statements, key=lambda each: each.event_time)
+    return (*in_time[:FIRST_STATEMENTS], *in_time[FIRST_STATEMENTS - MOST_STATEMENTS :])
 
 
 def _completed(claim: Claim, view: WriteView) -> Claim:

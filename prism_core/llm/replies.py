@@ -8,6 +8,7 @@ mend it.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
@@ -18,12 +19,11 @@ from pydantic import BaseModel, ValidationError
 
 T = TypeVar("T", bound=BaseModel)
 
-_THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
-_UNFINISHED_THOUGHT = re.compile(r"\A.*?</(?:think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
+_THOUGHT_ENDS = ("</think>", "</thinking>", "</reasoning>")
 _FENCED = re.compile(r"```(?:json|JSON)?\s*\n?(.*?)```", re.DOTALL)
 _SCHEMA_KEYS = frozenset({"properties", "$defs", "$schema", "title", "type", "required", "description"})
 LONGEST_REPLY = 200_000
-LONGEST_REPAIRED = 20_000
+LONGEST_REPAIRED = 8_000
 CLOSE = 0.8
 """How alike two keys must be to be taken for one, as difflib measures it."""
 
@@ -45,18 +45,19 @@ def parsed(reply: str, schema: type[T]) -> T:
     problem = "it is empty"
     for candidate in _candidates(reply[:LONGEST_REPLY]):
         try:
-            return schema.model_validate(_shaped(candidate, schema))
+            return schema.model_validate(_shaped(_plain_data(candidate), schema))
         except ValidationError as error:
             problem = _problem(error)
         except UnusableReplyError as error:
             problem = str(error)
+        except RecursionError:
+            problem = "it is nested too deeply"
     raise UnusableReplyError(problem)
 
 
 def _candidates(reply: str) -> Iterator[object]:
     """What of the reply may be the answer, the likeliest first."""
-    text = _THOUGHT.sub("", reply)
-    text = _UNFINISHED_THOUGHT.sub("", text).strip()
+    text = _without_thoughts(reply).strip()
     # A model that corrects itself gives its answer last.
     for part in [*reversed(_FENCED.findall(text)), _from_first_bracket(text)]:
         if part.strip():
@@ -75,6 +76,25 @@ def _loaded(text: str) -> object:
         return repair_json(text[:LONGEST_REPAIRED], return_objects=True)
     except (ValueError, RecursionError):
         return ""
+
+
+def _without_thoughts(reply: str) -> str:
+    """What comes after a model's thinking aloud, or before it where nothing does."""
+    lowered = reply.lower()
+    ends = max((lowered.rfind(tag) + len(tag) for tag in _THOUGHT_ENDS if tag in lowered), default=0)
+    after = reply[ends:]
+    return after if "{" in after or "[" in after or not ends else reply[: lowered.find("<")]
+
+
+def _plain_data(value: object) -> object:
+    """JSON that can be stored: no half characters, no NUL, no number that is none."""
+    if isinstance(value, str):
+        return value.encode(errors="replace").decode().replace("\0", "")
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {str(_plain_data(str(key))): _plain_data(each) for key, each in value.items()}
+    return [_plain_data(each) for each in value] if isinstance(value, list) else value
 
 
 def _from_first_bracket(text: str) -> str:

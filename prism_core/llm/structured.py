@@ -113,11 +113,16 @@ class StructuredLLM:
         usage = Usage(calls=1, repairs=int(repair))
         try:
             completion = self.llm.complete(prompt)
-        except LLMError:
+            if not isinstance(completion.text, str):
+                raise LLMError(self.llm.id, f"it answered with {type(completion.text).__name__} instead of text")
+        except Exception as error:
+            # A client of the user's own may raise anything; a model that fails must not take the write with it.
             usage.seconds = time.monotonic() - begun
             usage.prompt_tokens = self.counter.count(prompt)
             self._spent(stage, usage)
-            raise
+            if isinstance(error, LLMError):
+                raise
+            raise LLMError(self.llm.id, f"{type(error).__name__}: {error}") from error
         usage.seconds = time.monotonic() - begun
         sent, received = completion.prompt_tokens, completion.completion_tokens
         usage.prompt_tokens = self.counter.count(prompt) if sent is None else sent

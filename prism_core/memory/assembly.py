@@ -12,6 +12,7 @@ from prism_core.encode.options import EncodingOptions
 from prism_core.encode.reading import LLMReader
 from prism_core.encode.tag import RuleTagger
 from prism_core.encode.taxonomy import IntentTaxonomy
+from prism_core.llm import StructuredLLM
 from prism_core.memory.enriching import Enricher, worth_reading
 from prism_core.memory.labelling import stored_taxonomy
 from prism_core.memory.parts import GuardedIndex, IndexKind, Store, choose_index
@@ -52,8 +53,9 @@ class Assembly:
     recorder: Recorder
     retriever: Retriever
     builder: ContextBuilder
-    enricher: Enricher | None
+    enricher: Enricher
     introspector: Introspector | None
+    models: tuple[StructuredLLM, ...]
     embedder: Embedder | None
     index: GuardedIndex | None
     clock: Clock
@@ -89,6 +91,7 @@ def assemble(store: Store, wanted: Wanted, *, create: bool) -> Assembly:
     )
     recorder = Recorder(ledger, states, encoder, wanted.embedder, wanted.clock)
     reader = None if options.llm is None else LLMReader(options.llm, taxonomy)
+    planning = wanted.planning or PlanningOptions()
     planner = RulePlanner(tagger, partial(named, extractor=options.extractor))
     return Assembly(
         ledger=ledger,
@@ -98,8 +101,9 @@ def assemble(store: Store, wanted: Wanted, *, create: bool) -> Assembly:
         recorder=recorder,
         retriever=Retriever(planner, tagger, wanted.ranking or RankingOptions()),
         builder=builder,
-        enricher=None if reader is None else Enricher(ledger, states, recorder, encoder, reader),
-        introspector=_introspector(planner, wanted.planning, taxonomy),
+        enricher=Enricher(ledger, states, recorder, encoder, reader),
+        models=tuple(model for model in (options.llm, planning.llm) if model is not None),
+        introspector=_introspector(planner, planning, taxonomy),
         embedder=wanted.embedder,
         index=guarded,
         clock=wanted.clock,
@@ -107,10 +111,8 @@ def assemble(store: Store, wanted: Wanted, *, create: bool) -> Assembly:
     )
 
 
-def _introspector(
-    rules: RulePlanner, planning: PlanningOptions | None, taxonomy: IntentTaxonomy
-) -> Introspector | None:
-    if planning is None or planning.llm is None:
+def _introspector(rules: RulePlanner, planning: PlanningOptions, taxonomy: IntentTaxonomy) -> Introspector | None:
+    if planning.llm is None:
         return None
 
     def find(name: str) -> str | None:

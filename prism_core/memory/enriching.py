@@ -12,17 +12,19 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
+from pydantic import ValidationError
 
 from prism_core.changes import AddLink, Change, MarkUnread, UpdateUnit
 from prism_core.encode.encoder import Encoded, Encoder
 from prism_core.encode.reading import MOST_EARLIER, LLMReader, Understood
-from prism_core.errors import CausalCycleError, LLMError, LLMReplyError, UnknownUnitError
+from prism_core.errors import CausalCycleError, InvalidEventError, LLMError, LLMReplyError, UnknownUnitError
 from prism_core.memory.recorder import RETRY_SECONDS, Recorder
 from prism_core.protocols import Ledger
 from prism_core.results import Receipt, ReceiptStatus
 from prism_core.storage.staged import StagedView
 from prism_core.storage.state import ScopeState
 from prism_core.storage.states import ScopeStates
+from prism_core.text import normalize
 from prism_core.types import ACYCLIC_RELATIONS, Kind, Layer, Link, MemoryUnit, Scope
 
 ReadWhen = Literal["always", "unsure"]
@@ -56,19 +58,20 @@ class Enricher:
         states: what is derived from it.
         recorder: commits.
         encoder: settles facts, and does by rules what the model could not.
-        reader: asks the model.
+        reader: asks the model; None where there is none any more, and rules finish what waits for one.
     """
 
     ledger: Ledger
     states: ScopeStates
     recorder: Recorder
     encoder: Encoder
-    reader: LLMReader
+    reader: LLMReader | None
     _failed_at: float | None = field(default=None, init=False)
 
     def complete(self, scope: Scope, receipts: Sequence[Receipt]) -> list[Receipt]:
         """Read what was just stored; the receipts with what that came to."""
-        waiting = set(self.ledger.unread(scope, len(receipts) + BATCH))
+        stored = [receipt.unit_id for receipt in receipts if receipt.unit_id is not None]
+        waiting = set(self.ledger.unread(scope, len(stored), stored)) if self.reader is not None and stored else set()
         return [
             self._completed(receipt, self.enrich(scope, receipt.unit_id, receipt))
             if receipt.unit_id in waiting and receipt.status is not ReceiptStatus.JOINED
@@ -79,7 +82,7 @@ class Enricher:
     def pending(self, scope: Scope) -> int:
         """Read everything of a scope that waits; answers how many units were read, by the model or by rules."""
         done = 0
-        while not self._resting():
+        while self.reader is None or not self._resting():
             waiting = self.ledger.unread(scope, BATCH)
             if not waiting:
                 break
@@ -96,12 +99,21 @@ class Enricher:
         try:
             unit, earlier = self._surroundings(scope, unit_id)
             understood, problem, waits = self._understood(unit, earlier)
-            return self._commit(scope, unit_id, understood, Enriched(problem=problem, waits=waits), receipt)
+            try:
+                return self._commit(scope, unit_id, understood, Enriched(problem=problem, waits=waits), receipt)
+            except (InvalidEventError, ValidationError) as error:
+                # What a model finds may be unlike anything that can be stored: rules do its work then.
+                reason = f"what the model found cannot be stored: {error}"
+                return self._commit(scope, unit_id, None, Enriched(problem=reason), receipt)
         except UnknownUnitError:
             return Enriched()
 
     def _understood(self, unit: MemoryUnit, earlier: Sequence[MemoryUnit]) -> tuple[Understood | None, str, bool]:
         """What the model found; else why not, and whether it may find it later."""
+        if self.reader is None:
+            return None, "", False
+        if self._resting():
+            return None, "the model failed a moment ago and is asked again later; rules did its work", True
         try:
             understood = self.reader.read(unit, earlier)
         except LLMReplyError as error:
@@ -139,7 +151,10 @@ class Enricher:
         """The changes that a reading comes to, on top of what rules stored."""
         unit, view = state.unit(unit_id), StagedView(state)
         changes: list[Change] = []
-        claims = self.encoder.claims(unit) if understood is None else understood.claims
+        claims = list(self.encoder.claims(unit))
+        if understood is not None:
+            said = {(claim.entity, normalize(claim.value)) for claim in claims}
+            claims += [claim for claim in understood.claims if (claim.entity, normalize(claim.value)) not in said]
         if understood is not None:
             fresh = _grown(unit, understood, self.encoder)
             changes += _difference(unit, fresh, self.encoder)

@@ -86,7 +86,7 @@ class Eraser:
         self._recorder = parts.recorder
         self._encoder = parts.encoder
         self._embedder = parts.embedder
-        self._enricher = parts.enricher
+        self._models = parts.models
         self._clock = parts.clock
 
     def erase(self, scope: Scope, chosen: Chosen) -> Erasure:
@@ -165,8 +165,8 @@ class Eraser:
         if isinstance(self._embedder, CachedEmbedder):
             # A question may quote what is gone; which does, nobody knows.
             self._embedder.clear()
-        if self._enricher is not None:
-            self._enricher.reader.model.cache.clear()
+        for model in self._models:
+            model.cache.clear()
 
 
 def _stated(ids: frozenset[str], state: ScopeState) -> list[MemoryUnit]:
@@ -187,7 +187,9 @@ def _only_said_by(ids: frozenset[str], state: ScopeState) -> list[str]:
     return [
         fact.id
         for fact in _stated(ids, state)
-        if fact.id not in ids and all(said.unit_id in ids for said in statements_of(fact))
+        if fact.id not in ids
+        and all(said.unit_id in ids for said in statements_of(fact))
+        and {state.ids[row] for row in state.stating(state.rows([fact.id])[0]).tolist()} <= ids
     ]
 
 

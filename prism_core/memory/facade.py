@@ -162,7 +162,7 @@ class PrismMemory(LinkVerbs, ExplainVerbs, FactVerbs, TaxonomyVerbs):
         if not parsed:
             return []
         receipts = self._recorder.record(checked, parsed, [self._new_id() for _ in parsed])
-        return receipts if self._enricher is None else self._enricher.complete(checked, receipts)
+        return self._enricher.complete(checked, receipts)
 
     def replace(self, unit_id: str, event: EventLike, *, scope: object) -> Receipt:
         """Put other content in the place of a document's or fact's; what it said before is kept nowhere.
@@ -197,8 +197,7 @@ class PrismMemory(LinkVerbs, ExplainVerbs, FactVerbs, TaxonomyVerbs):
         checked = self._enter("drain", scope)
         receipts = self._recorder.drain(checked)
         self._recorder.embed_pending(checked)
-        if self._enricher is not None:
-            self._enricher.pending(checked)
+        self._enricher.pending(checked)
         return receipts
 
     def receipt(self, receipt_id: str, *, scope: object) -> Receipt:

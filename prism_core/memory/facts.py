@@ -10,12 +10,12 @@ from itertools import groupby
 from pathlib import Path
 
 from prism_core.encode.conflict import ConflictRules, Resolution, resolve, statements_of
-from prism_core.errors import QueryError, UnknownUnitError
+from prism_core.errors import NaiveDatetimeError, QueryError, UnknownUnitError
 from prism_core.memory.arguments import EventLike, checked_unit_id
 from prism_core.memory.onboarding import ONBOARDING, Onboarding, preloaded
 from prism_core.memory.reader import Reader
 from prism_core.protocols import Clock
-from prism_core.results import Receipt
+from prism_core.results import Receipt, ReceiptStatus
 from prism_core.storage.state import ScopeState
 from prism_core.text import normalize
 from prism_core.types import Event, Kind, MemoryUnit, Scope, Source, Statement, Status, utc
@@ -151,7 +151,17 @@ class FactVerbs(ABC):
         Raises:
             DatasetError: if the file cannot be read as what its name says.
         """
-        return self.write_many(preloaded(Path(file)), scope=self._enter("preload", scope))
+        if not isinstance(file, str | Path):
+            raise QueryError("file", file, "pass the path of a file")
+        checked = self._enter("preload", scope)
+        held = {(*unit.fact.slot, normalize(unit.fact.value)): unit for unit in self.facts(scope=checked) if unit.fact}
+        events = preloaded(Path(file))
+        known = [held.get((*e.fact.slot, normalize(e.fact.value))) if e.fact is not None else None for e in events]
+        fresh = iter(self.write_many([e for e, unit in zip(events, known, strict=True) if unit is None], scope=checked))
+        return [
+            next(fresh) if unit is None else Receipt("", ReceiptStatus.DUPLICATE, unit.id, "known already")
+            for unit in known
+        ]
 
     def onboarding_questions(
         self, *, scope: object, questions: Sequence[Onboarding] = ONBOARDING, entity: str = "user"
@@ -192,7 +202,12 @@ def _named(field: str, name: object) -> str:
 def _instant(field: str, value: object) -> datetime:
     if not isinstance(value, datetime):
         raise QueryError(field, value, "pass an aware datetime")
-    return utc(value, field)
+    try:
+        return utc(value, field)
+    except NaiveDatetimeError:
+        raise
+    except ValueError as error:
+        raise QueryError(field, value, str(error)) from None
 
 
 def _as_resolved(unit: MemoryUnit, resolution: Resolution) -> MemoryUnit:

@@ -58,7 +58,9 @@ def preloaded(file: Path) -> list[Event]:
 
 def _parsed(text: str, file: Path) -> object:
     try:
-        return json.loads(text) if file.suffix.lower() == ".json" else yaml.safe_load(text)
+        return json.loads(text) if file.suffix.lower() == ".json" else yaml.load(text, Loader=yaml.BaseLoader)
+    except RecursionError:
+        raise DatasetError(str(file), 1, "is nested too deeply") from None
     except json.JSONDecodeError as error:
         raise DatasetError(str(file), error.lineno, f"no JSON: {error.msg}") from None
     except yaml.YAMLError as error:
@@ -81,12 +83,12 @@ def _facts(entities: object, file: Path) -> Iterator[Event]:
 def _fact(entity: str, attribute: str, value: object, file: Path) -> Event:
     if isinstance(value, Mapping | list) or value is None:
         raise DatasetError(str(file), 1, f"the value of {entity!r}, {attribute!r} is {value!r}; give one plain value")
-    shown = "yes" if value is True else str(value)
+    shown = "yes" if value is True or str(value).lower() in ("true", "yes") else str(value)
     category = _CATEGORIES.get(
         attribute.lower(), FactCategory.IDENTITY if entity == "user" else FactCategory.WORLD_STATE
     )
     fact = Fact(entity=entity, attribute=attribute, value=shown, category=category.value)
-    return Event(kind=Kind.FACT, fact=fact, source=Source.USER, idempotency_key=_key(entity, attribute, shown))
+    return Event(kind=Kind.FACT, fact=fact, source=Source.USER)
 
 
 def _documents(text: str, file: Path) -> Iterator[Event]:

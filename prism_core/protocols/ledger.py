@@ -176,8 +176,14 @@ class Ledger(Protocol):
         """Take the oldest inbox items that nobody holds a live lease on."""
         ...
 
-    def unread(self, scope: Scope, limit: int) -> list[str]:
-        """Ids of units that wait to be read by a language model, those that wait longest first, at most `limit`."""
+    def unread(self, scope: Scope, limit: int, among: Sequence[str] | None = None) -> list[str]:
+        """Ids of units that wait to be read by a language model, those that wait longest first.
+
+        Args:
+            scope: whose units.
+            limit: at most so many.
+            among: only of these units; None for all.
+        """
         ...
 
     def waiting(self, scope: Scope) -> bool:

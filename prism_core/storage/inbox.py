@@ -111,9 +111,10 @@ def find_receipt(connection: Connection, key: str, receipt_id: str) -> Receipt |
     return None
 
 
-def unread(connection: Connection, key: str, limit: int) -> list[str]:
+def unread(connection: Connection, key: str, limit: int, among: Sequence[str] | None) -> list[str]:
     """Ids of a scope's units that wait to be read by a language model, those that wait longest first."""
-    return list(connection.scalars(_UNREAD, {"key": key, "limit": limit}))
+    wanted = _UNREAD if among is None else _UNREAD.where(schema.unread.c.unit_id.in_(_IDS))
+    return list(connection.scalars(wanted, {"key": key, "limit": limit, "ids": json.dumps(list(among or ()))}))
 
 
 def unprocessed(connection: Connection, key: str, receipt_ids: Sequence[str] | None) -> list[InboxItem]:

@@ -362,10 +362,10 @@ class SqlLedger:
                 return []
             return inbox.lease(connection, found[0], owner=owner, now=now, seconds=seconds, limit=max(limit, 0))
 
-    def unread(self, scope: Scope, limit: int) -> list[str]:
-        """Ids of units that wait to be read by a language model, those that wait longest first."""
+    def unread(self, scope: Scope, limit: int, among: Sequence[str] | None = None) -> list[str]:
+        """Ids of units, or of some of them, that wait to be read by a language model, the longest waiting first."""
         with self._database.reading("read what waits") as connection:
-            return inbox.unread(connection, scope_key(scope), limit)
+            return inbox.unread(connection, scope_key(scope), limit, among)
 
     def waiting(self, scope: Scope) -> bool:
         """Whether accepted events of the scope wait to be processed, leased or not."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from prism_core.text import normalize
+from prism_core.text import is_visible, normalize
 from prism_core.types.base import Model, Text, UtcDatetime
 from prism_core.types.vocabulary import Source
 
@@ -22,6 +23,16 @@ class FactCategory(StrEnum):
     DECISION = "decision"
     WORLD_STATE = "world_state"
     COMMITMENT = "commitment"
+
+
+def _named(value: str) -> str:
+    if not is_visible(value) or "\0" in value:
+        raise ValueError("a name needs something to be seen; pass for example 'user' or 'home'")
+    return value
+
+
+LONGEST_NAME, LONGEST_VALUE = 512, 20_000
+Name = Annotated[Text, Field(max_length=LONGEST_NAME), AfterValidator(_named)]
 
 
 class Statement(Model):
@@ -58,9 +69,9 @@ class Fact(Model):
             it only matters whether one is a correction, which is believed against whatever was said before.
     """
 
-    entity: Text = Field(min_length=1)
-    attribute: Text = Field(min_length=1)
-    value: Text
+    entity: Name
+    attribute: Name
+    value: Annotated[Text, Field(max_length=LONGEST_VALUE)]
     category: Text = FactCategory.WORLD_STATE.value
     statements: tuple[Statement, ...] = ()
 

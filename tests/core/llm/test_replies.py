@@ -79,7 +79,7 @@ def test_c22_a_reading_bears_what_small_models_do_to_it() -> None:
     assert reading.intents == ["search", "read"]
     assert reading.entities == []
     assert reading.importance == 4
-    assert [fact.value for fact in reading.facts] == [34]
+    assert [fact.value for fact in reading.facts] == ["34"]
     assert [(each.candidate, each.confidence) for each in reading.relations] == [("12", 1.0)]
 
 
