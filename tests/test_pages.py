@@ -17,7 +17,7 @@ DOCS = ROOT / "docs"
 HOSTS = {
     "langchain.md": ("langchain_classic",),
     "llamaindex.md": ("llama_index.core",),
-    "llm.md": ("langchain_core", "llama_index.core"),
+    "llm.md": ("langchain_openai", "langchain_ollama", "llama_index.llms.ollama"),
 }
 PACKAGES = {"langchain.md": "prism_langchain", "llamaindex.md": "prism_llamaindex"}
 READERS = {
