@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.vectorstores import InMemoryVectorStore
 
-from prism_core import PrismMemory
+from prism_core import PrismMemory, ReceiptStatus
 from prism_core.testing.scripted import ALICE
 from prism_langchain import UnitVectors
 from tests.langchain.scripted import ScriptedChatModel
@@ -72,6 +72,16 @@ def test_embeddings(snippet: Snippet) -> None:
             memory.search("Which variant does the client want?", scope=ALICE, k=1).hits[0].candidate.signals["dense"]
             == 1.0
         )
+
+
+def test_chat_models(snippet: Snippet) -> None:
+    reading = '{"intents": ["identity"], "facts": [{"entity": "user", "attribute": "home", "value": "Lisbon"}]}'
+    with OpenAIStub(lambda body: reading) as stub:
+        names = run(snippet(PAGE, "Chat models"), base_url=stub.base_url)
+    with names["memory"] as memory:
+        assert names["receipt"].status is ReceiptStatus.STORED
+        assert [fact.text for fact in memory.facts(scope=ALICE)] == ["user: home is Lisbon"]
+    assert names["reader"].meter.total().calls == 1
 
 
 def test_vector_stores(snippet: Snippet) -> None:

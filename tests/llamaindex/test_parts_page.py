@@ -9,6 +9,7 @@ import pytest
 from chromadb.config import Settings
 from llama_index.core.embeddings import MockEmbedding
 
+from prism_core import ReceiptStatus
 from tests.llamaindex.scripted import ScriptedLLM
 
 PAGE = "llamaindex.md"
@@ -43,3 +44,14 @@ def test_the_query_engine(snippet: Callable[[str, str], str], tmp_path: Path, mo
     exec(snippet(PAGE, "Query engine"), names)
     with names["memory"]:
         assert str(names["answer"]) == "blue"
+
+
+def test_the_models(snippet: Callable[[str, str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    reading = '{"intents": ["identity"], "facts": [{"entity": "user", "attribute": "home", "value": "Lisbon"}]}'
+    names: dict[str, Any] = {"llm": ScriptedLLM(responder=lambda prompt: reading)}
+    exec(snippet(PAGE, "Models"), names)
+    with names["reading"] as memory:
+        assert names["receipt"].status is ReceiptStatus.STORED
+        assert [fact.text for fact in memory.facts(scope=("acme", "alice"))] == ["user: home is Lisbon"]
+    assert names["reader"].meter.total().calls == 1
