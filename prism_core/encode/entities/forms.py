@@ -35,7 +35,7 @@ _ZH_UNIT = (
 _ZH_HOLIDAY = r"(?:元旦|春节|元宵节|清明节|劳动节|端午节|中秋节|国庆节|圣诞节|情人节|除夕)"
 
 FORMS: tuple[tuple[EntityType, re.Pattern[str]], ...] = (
-    (EntityType.URL, re.compile(r"https?://[^\s<>\"'）】\])]+[^\s<>\"'.,;:!?)\]）】]")),
+    (EntityType.URL, re.compile(r"(?:https?|ftp|file)://[^\s<>\"'）】\])]+[^\s<>\"'.,;:!?)\]）】]")),
     (EntityType.EMAIL, re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]+(?:\.[\w-]+)+")),
     (
         EntityType.FILE,
@@ -45,9 +45,9 @@ FORMS: tuple[tuple[EntityType, re.Pattern[str]], ...] = (
     (
         EntityType.DATE,
         re.compile(
-            rf"\b{_YEAR}-\d\d?-\d\d?\b|\b\d\d?[/.]\d\d?[/.]{_YEAR}\b"
+            rf"\b{_YEAR}-\d\d?-\d\d?(?:T\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?|\b)|\b\d\d?[/.]\d\d?[/.]{_YEAR}\b"
             rf"|\b{_MONTH}\s+{_DAY}(?:\s?[-–]\s?{_DAY})?(?:,?\s+{_YEAR})?\b|\b{_DAY}\s+(?:of\s+)?{_MONTH}(?:,?\s+{_YEAR})?"
-            rf"|\b{_MONTH},?\s+{_YEAR}\b|(?<=\bin ){_MONTH}|(?<=\bsince ){_MONTH}|(?<=\buntil ){_MONTH}"
+            rf"|\b{_MONTH},?\s+{_YEAR}(?:\s?[-–]\s?{_YEAR})?\b|(?<=\bin ){_MONTH}|(?<=\bsince ){_MONTH}|(?<=\buntil ){_MONTH}"
             rf"|(?<=\bby ){_MONTH}"
             rf"|\b(?:[Ll]ast|[Nn]ext|[Tt]his) (?:{_WEEKDAY}|week(?:end)?|month|year|summer|winter|spring|autumn|fall)\b"
             r"|\b(?:a few|a couple of|several|some|two|three|four|five|six|ten|\d+) (?:days|weeks|months|years) ago\b"
@@ -69,20 +69,23 @@ FORMS: tuple[tuple[EntityType, re.Pattern[str]], ...] = (
         EntityType.QUANTITY,
         re.compile(
             rf"[$€£¥]\s?{_NUMBER}(?:\s?(?:k|m|bn|million|billion|thousand)\b)?"
+            rf"|(?<![\w.,])\d+(?:\.\d+)?(?:\s?[x×]\s?\d+(?:\.\d+)?){{1,2}}\s?{_UNIT}(?![\w])"
             rf"|(?<![\w.,]){_COUNT}(?:\s?(?:to|-|–|or)\s?{_COUNT})?[\s-]?{_UNIT}(?![\w])"
             rf"|{_ZH_NUMBER}(?:多)?个?{_ZH_UNIT}",
             re.IGNORECASE,
         ),
     ),
+    (EntityType.PERSON, re.compile(r"(?<=\"first_name\": \")[^\"\n]{1,40}+|(?<=\"last_name\": \")[^\"\n]{1,40}+")),
+    (EntityType.CODE, re.compile(r"(?<![\w.])[A-Z]\w{1,40}(?:Error|Exception|Warning)\b")),
     (EntityType.CODE, re.compile(r"`([^`\n]{1,80})`")),
     (EntityType.ID, re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b(?=[a-f]*\d)[0-9a-f]{7,40}\b")),
     (EntityType.ID, re.compile(r"(?<![\w])[A-Za-z]+(?:_[A-Za-z0-9]+)*_\d+(?![\w])")),
     (EntityType.ID, re.compile(r"(?<![\w-])[A-Z]{1,6}-\d{2,}(?:-[A-Z0-9]+)*(?![\w])")),
     (EntityType.ID, re.compile(r"(?<![\w$€£¥.,-])(?=[A-Z0-9]*[A-Z])(?=[A-Z0-9]*\d)[A-Z0-9]{4,12}(?![\w])")),
     (EntityType.ID, re.compile(r"(?<=\")[A-Z]{2,5}(?=\")")),
-    (EntityType.ID, re.compile(r"(?<![\w$€£¥.,/-])(?<!\d )(?!(?:19|20)\d\d\b)\d{4,}(?![\w,/-]|\.\d| ?%)")),
+    (EntityType.ID, re.compile(r"(?<![\w$€£¥.,/-])(?<!\d )(?<!\": )(?!(?:19|20)\d\d\b)\d{4,}(?![\w/-]|[.,]\d| ?%)")),
     (EntityType.CODE, re.compile(r"(?<![\w.])[A-Za-z_][\w]*(?:\.[A-Za-z_]\w*)+(?=\()|(?<![\w.])[a-z_]\w*(?=\()")),
-    (EntityType.CODE, re.compile(r"(?<![\w])[a-z]++(?:_[a-z0-9]++)++(?![\w])|\b[a-z]+(?:[A-Z][a-z0-9]+)+\b")),
+    (EntityType.CODE, re.compile(r"(?<![\w])[a-z]++(?:_[a-z0-9]++)++(?![\w]|\"\s?:)|\b[a-z]+(?:[A-Z][a-z0-9]+)+\b")),
 )
 """Forms by type, in order of precedence: what an earlier one takes, a later one leaves."""
 
