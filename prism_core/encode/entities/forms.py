@@ -27,7 +27,8 @@ _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 _YEAR = r"(?:19|20)\d\d"
 _WEEKDAY = r"(?:Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday)"
 _HOLIDAY = r"(?:Christmas(?: Eve)?|Easter|Thanksgiving|Halloween|New Year(?:'s (?:Eve|Day))?|Valentine's Day)"
-_ZH_NUMBER = r"[\d〇一二三四五六七八九十百千万两]+"
+_ZH_NUMBER = r"[\d〇一二三四五六七八九十百千万两]{1,12}"
+"""Bounded: each character of a longer run would begin a search to its end."""
 _ZH_UNIT = (
     r"(?:元|块钱?|美元|欧元|人民币|公里|千米|米|厘米|公斤|千克|克|斤|岁|小时|分钟|秒"
     r"|天|个月|年|周|度|升|平方米|百分点|%)"
@@ -39,7 +40,7 @@ FORMS: tuple[tuple[EntityType, re.Pattern[str]], ...] = (
     (EntityType.EMAIL, re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]+(?:\.[\w-]+)+")),
     (
         EntityType.FILE,
-        re.compile(rf"(?<![\w/.-])(?:~?/)?(?:[\w@-]+/)*+(?:[\w-]+\.)+(?:{_SUFFIXES})\b(?!\()", re.IGNORECASE),
+        re.compile(rf"(?<![\w/.@-])(?:~?/)?(?:[\w@-]+/)*+(?:[\w-]+\.)+(?:{_SUFFIXES})\b(?!\()", re.IGNORECASE),
     ),
     (EntityType.PATH, re.compile(r"(?<![\w/.:])(?:~|\.{1,2})?(?:/[\w.@+-]+){2,}/?|\b[A-Z]:\\[\w\\.-]+")),
     (
@@ -47,8 +48,8 @@ FORMS: tuple[tuple[EntityType, re.Pattern[str]], ...] = (
         re.compile(
             rf"\b{_YEAR}-\d\d?-\d\d?(?:T\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?|\b)|\b\d\d?[/.]\d\d?[/.]{_YEAR}\b"
             rf"|\b{_MONTH}\s+{_DAY}(?:\s?[-–]\s?{_DAY})?(?:,?\s+{_YEAR})?\b|\b{_DAY}\s+(?:of\s+)?{_MONTH}(?:,?\s+{_YEAR})?"
-            rf"|\b{_MONTH},?\s+{_YEAR}(?:\s?[-–]\s?{_YEAR})?\b|(?<=\bin ){_MONTH}|(?<=\bsince ){_MONTH}|(?<=\buntil ){_MONTH}"
-            rf"|(?<=\bby ){_MONTH}"
+            rf"|\b{_MONTH},?\s+{_YEAR}(?:\s?[-–]\s?{_YEAR})?\b|(?<=\bin ){_MONTH}|(?<=\bsince ){_MONTH}"
+            rf"|(?<=\buntil ){_MONTH}|(?<=\bby ){_MONTH}"
             rf"|\b(?:[Ll]ast|[Nn]ext|[Tt]his) (?:{_WEEKDAY}|week(?:end)?|month|year|summer|winter|spring|autumn|fall)\b"
             r"|\b(?:a few|a couple of|several|some|two|three|four|five|six|ten|\d+) (?:days|weeks|months|years) ago\b"
             rf"|\b{_WEEKDAY}s?\b|\b{_HOLIDAY}|\b[Yy]esterday\b|\b[Tt]omorrow\b|(?<![\d.,$€£¥/-])\b{_YEAR}s?\b(?![\d/-])"
