@@ -8,6 +8,7 @@ from prism_core.text.actions import action_arguments, action_name, same_form
 from prism_core.text.dates import CalendarDate, date_terms, dates
 from prism_core.text.goals import StatedGoal, stated_goal
 from prism_core.text.identifiers import identifiers, literal_form, rough_form, whole_identifiers
+from prism_core.text.measures import date_form, quantity_form
 from prism_core.text.moments import asks_time, holds_time, relative_dates
 from prism_core.text.normal import name_form, normalize
 from prism_core.text.terms import FUNCTION_CHARACTERS, STOP_WORDS, analyze, word_terms
@@ -25,6 +26,7 @@ __all__ = [
     "action_name",
     "analyze",
     "asks_time",
+    "date_form",
     "date_terms",
     "dates",
     "holds_time",
@@ -33,6 +35,7 @@ __all__ = [
     "literal_form",
     "name_form",
     "normalize",
+    "quantity_form",
     "relative_dates",
     "rough_form",
     "same_form",

@@ -8,7 +8,7 @@ from typing import Self
 
 from pydantic import Field
 
-from prism_core.text import is_visible, name_form
+from prism_core.text import date_form, is_visible, name_form, quantity_form
 from prism_core.types.base import Metadata, Model, Share, Text, Texts, UtcDatetime, parsed
 from prism_core.types.facts import Fact
 from prism_core.types.scopes import Scope
@@ -60,8 +60,13 @@ class Entity:
 
     @property
     def normal(self) -> str:
-        """The form in which names are compared: `Paper_A`, `paper-a` and "Paper A" have the same."""
-        return name_form(self.text)
+        """The form in which entities are compared: `Paper_A`, `paper-a` and "Paper A" have the same.
+
+        Dates have their ISO form where they are absolute, quantities a number with its unit (`3 km`).
+        """
+        if self.type is EntityType.DATE:
+            return date_form(self.text)
+        return quantity_form(self.text) if self.type is EntityType.QUANTITY else name_form(self.text)
 
 
 class Event(Model):

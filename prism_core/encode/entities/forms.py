@@ -27,7 +27,8 @@ _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 _YEAR = r"(?:19|20)\d\d"
 _WEEKDAY = r"(?:Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday)"
 _HOLIDAY = r"(?:Christmas(?: Eve)?|Easter|Thanksgiving|Halloween|New Year(?:'s (?:Eve|Day))?|Valentine's Day)"
-_ZH_NUMBER = r"[\d〇一二三四五六七八九十百千万两]+"
+_ZH_NUMBER = r"[\d〇一二三四五六七八九十百千万两]{1,12}"
+"""Bounded: each character of a longer run would begin a search to its end."""
 _ZH_UNIT = (
     r"(?:元|块钱?|美元|欧元|人民币|公里|千米|米|厘米|公斤|千克|克|斤|岁|小时|分钟|秒"
     r"|天|个月|年|周|度|升|平方米|百分点|%)"
@@ -35,20 +36,20 @@ _ZH_UNIT = (
 _ZH_HOLIDAY = r"(?:元旦|春节|元宵节|清明节|劳动节|端午节|中秋节|国庆节|圣诞节|情人节|除夕)"
 
 FORMS: tuple[tuple[EntityType, re.Pattern[str]], ...] = (
-    (EntityType.URL, re.compile(r"https?://[^\s<>\"'）】\])]+[^\s<>\"'.,;:!?)\]）】]")),
+    (EntityType.URL, re.compile(r"(?:https?|ftp|file)://[^\s<>\"'）】\])]+[^\s<>\"'.,;:!?)\]）】]")),
     (EntityType.EMAIL, re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]+(?:\.[\w-]+)+")),
     (
         EntityType.FILE,
-        re.compile(rf"(?<![\w/.-])(?:~?/)?(?:[\w@-]+/)*+(?:[\w-]+\.)+(?:{_SUFFIXES})\b(?!\()", re.IGNORECASE),
+        re.compile(rf"(?<![\w/.@-])(?:~?/)?(?:[\w@-]+/)*+(?:[\w-]+\.)+(?:{_SUFFIXES})\b(?!\()", re.IGNORECASE),
     ),
     (EntityType.PATH, re.compile(r"(?<![\w/.:])(?:~|\.{1,2})?(?:/[\w.@+-]+){2,}/?|\b[A-Z]:\\[\w\\.-]+")),
     (
         EntityType.DATE,
         re.compile(
-            rf"\b{_YEAR}-\d\d?-\d\d?\b|\b\d\d?[/.]\d\d?[/.]{_YEAR}\b"
+            rf"\b{_YEAR}-\d\d?-\d\d?(?:T\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?|\b)|\b\d\d?[/.]\d\d?[/.]{_YEAR}\b"
             rf"|\b{_MONTH}\s+{_DAY}(?:\s?[-–]\s?{_DAY})?(?:,?\s+{_YEAR})?\b|\b{_DAY}\s+(?:of\s+)?{_MONTH}(?:,?\s+{_YEAR})?"
-            rf"|\b{_MONTH},?\s+{_YEAR}\b|(?<=\bin ){_MONTH}|(?<=\bsince ){_MONTH}|(?<=\buntil ){_MONTH}"
-            rf"|(?<=\bby ){_MONTH}"
+            rf"|\b{_MONTH},?\s+{_YEAR}(?:\s?[-–]\s?{_YEAR})?\b|(?<=\bin ){_MONTH}|(?<=\bsince ){_MONTH}"
+            rf"|(?<=\buntil ){_MONTH}|(?<=\bby ){_MONTH}"
             rf"|\b(?:[Ll]ast|[Nn]ext|[Tt]his) (?:{_WEEKDAY}|week(?:end)?|month|year|summer|winter|spring|autumn|fall)\b"
             r"|\b(?:a few|a couple of|several|some|two|three|four|five|six|ten|\d+) (?:days|weeks|months|years) ago\b"
             rf"|\b{_WEEKDAY}s?\b|\b{_HOLIDAY}|\b[Yy]esterday\b|\b[Tt]omorrow\b|(?<![\d.,$€£¥/-])\b{_YEAR}s?\b(?![\d/-])"
@@ -69,20 +70,23 @@ FORMS: tuple[tuple[EntityType, re.Pattern[str]], ...] = (
         EntityType.QUANTITY,
         re.compile(
             rf"[$€£¥]\s?{_NUMBER}(?:\s?(?:k|m|bn|million|billion|thousand)\b)?"
+            rf"|(?<![\w.,])\d+(?:\.\d+)?(?:\s?[x×]\s?\d+(?:\.\d+)?){{1,2}}\s?{_UNIT}(?![\w])"
             rf"|(?<![\w.,]){_COUNT}(?:\s?(?:to|-|–|or)\s?{_COUNT})?[\s-]?{_UNIT}(?![\w])"
             rf"|{_ZH_NUMBER}(?:多)?个?{_ZH_UNIT}",
             re.IGNORECASE,
         ),
     ),
+    (EntityType.PERSON, re.compile(r"(?<=\"first_name\": \")[^\"\n]{1,40}+|(?<=\"last_name\": \")[^\"\n]{1,40}+")),
+    (EntityType.CODE, re.compile(r"(?<![\w.])[A-Z]\w{1,40}(?:Error|Exception|Warning)\b")),
     (EntityType.CODE, re.compile(r"`([^`\n]{1,80})`")),
     (EntityType.ID, re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b(?=[a-f]*\d)[0-9a-f]{7,40}\b")),
     (EntityType.ID, re.compile(r"(?<![\w])[A-Za-z]+(?:_[A-Za-z0-9]+)*_\d+(?![\w])")),
     (EntityType.ID, re.compile(r"(?<![\w-])[A-Z]{1,6}-\d{2,}(?:-[A-Z0-9]+)*(?![\w])")),
     (EntityType.ID, re.compile(r"(?<![\w$€£¥.,-])(?=[A-Z0-9]*[A-Z])(?=[A-Z0-9]*\d)[A-Z0-9]{4,12}(?![\w])")),
     (EntityType.ID, re.compile(r"(?<=\")[A-Z]{2,5}(?=\")")),
-    (EntityType.ID, re.compile(r"(?<![\w$€£¥.,/-])(?<!\d )(?!(?:19|20)\d\d\b)\d{4,}(?![\w,/-]|\.\d| ?%)")),
+    (EntityType.ID, re.compile(r"(?<![\w$€£¥.,/-])(?<!\d )(?<!\": )(?!(?:19|20)\d\d\b)\d{4,}(?![\w/-]|[.,]\d| ?%)")),
     (EntityType.CODE, re.compile(r"(?<![\w.])[A-Za-z_][\w]*(?:\.[A-Za-z_]\w*)+(?=\()|(?<![\w.])[a-z_]\w*(?=\()")),
-    (EntityType.CODE, re.compile(r"(?<![\w])[a-z]++(?:_[a-z0-9]++)++(?![\w])|\b[a-z]+(?:[A-Z][a-z0-9]+)+\b")),
+    (EntityType.CODE, re.compile(r"(?<![\w])[a-z]++(?:_[a-z0-9]++)++(?![\w]|\"\s?:)|\b[a-z]+(?:[A-Z][a-z0-9]+)+\b")),
 )
 """Forms by type, in order of precedence: what an earlier one takes, a later one leaves."""
 

@@ -29,10 +29,10 @@ _PLACE_ENDS = re.compile(
 )
 _ORGANISATION_ENDS = re.compile(
     r"(?:Inc|Ltd|LLC|GmbH|Corp|Corporation|Company|Co|University|College|Institute|Bank|Airlines?|Airways|Foundation|Agency|Club"
-    r"|Team|Group|Labs?|Association|Society|Union|Council|Ministry|Department|Hospital|School|Press|Times|Armou?r)\.?$"
+    r"|Team|Group|Labs?|Association|Society|Union|Council|Ministry|Department|Hospital|School|Press|Publications|Publishing|Publishers?|Records|Times|Armou?r)\.?$"
 )
 _PRODUCT_ENDS = re.compile(
-    r"(?:Archive|Browser|Wiki|App|Pro|Max|Mini|Plus|Edition|OS|API|SDK|Studio|Suite|Engine|Framework|Database|Graveyard)$|\w-\d+$"
+    r"(?:Archive|Calculator|Browser|Wiki|App|Pro|Max|Mini|Plus|Edition|OS|API|SDK|Studio|Suite|Engine|Framework|Database|Graveyard)$|\w-\d+$"
 )
 _PLACE_BEFORE = re.compile(
     r"\b(?:in|at|near|visit(?:ed|ing)?|between|around|across|bottom of|live in|moved to|trip to|called)\s(?:the\s)?$"
@@ -47,11 +47,14 @@ _VERB_AFTER = re.compile(
     r"|and her|and his|participated|visited)\b"
 )
 _LABEL_AFTER = re.compile(r"[*_]{0,2}\s?:(?!//)")
+_WORD_AND_I = re.compile(r"\w+ I$")
+_LETTERS = re.compile(r"[A-Z](?:-[A-Z])*$")
 _LINE_START = re.compile(r"(?:^|[.!?:>\n]\s*|[-*#]\s*)$")
 _NO_NAMES = frozenset(
     """
-    ID IDs PDF OK FAQ URL API TV AM PM STOP FINAL ANSWER COMPLETE JSON CSV HTML OCR UTC CEO CTO DIY FYI ASAP Q&A GPS PC
-    AI ML UI XML SQL HTTP HTTPS SSH LGBTQ LGBTQ+ N/A TODO NOTE WARNING ERROR INFO I'd I'll I've I'm
+    ID IDs PDF OK FAQ URL API TV AM PM STOP FINAL ANSWER COMPLETE JSON CSV HTML OCR UTC ZIP DVD CD USB PIN SMS VIP CPU
+    GPU RAM CEO CTO DIY FYI ASAP Q&A GPS PC AI ML UI XML SQL HTTP HTTPS SSH LGBTQ LGBTQ+ N/A TODO NOTE WARNING ERROR
+    INFO I'd I'll I've I'm
     """.split()  # noqa: SIM905
 )
 _ZH_SURNAME = (
@@ -145,10 +148,17 @@ def _named(text: str) -> Iterator[tuple[int, int, EntityType]]:
     known = _gazetteer()
     for start, end in name_spans(text, known):
         phrase = text[start:end]
+        if _WORD_AND_I.match(phrase):
+            phrase = phrase[:-2]
+            end -= 2
         kind = known.get(phrase)
-        if kind is None and (phrase in _NO_NAMES or _LABEL_AFTER.match(text, end) or _opens(text, start, phrase)):
+        if kind is None and (_is_no_name(phrase) or _LABEL_AFTER.match(text, end) or _opens(text, start, phrase)):
             continue
         yield start, end, kind or _kind(phrase, text, start, end)
+
+
+def _is_no_name(phrase: str) -> bool:
+    return phrase in _NO_NAMES or _LETTERS.match(phrase) is not None
 
 
 def _opens(text: str, start: int, phrase: str) -> bool:
