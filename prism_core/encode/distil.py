@@ -124,7 +124,8 @@ def _ended(said: str, entity: str) -> list[Claim]:
     plain = _ENDED.sub(" ", said)
     if plain == said:
         return []
-    found = _matched(" ".join(plain.split()), entity, correction=True)
+    joined = re.sub(r"(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])", "", " ".join(plain.split()))
+    found = _matched(joined, entity, correction=True)
     return [replace(claim, ends=True, correction=True) for claim in found]
 
 

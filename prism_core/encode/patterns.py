@@ -42,7 +42,13 @@ _I_AM = r"i(?:'m| am)(?: now| currently| still| also| actually)?"
 _ADVERB = r"(?:(?:really|absolutely|also|still|now|just|totally|truly|especially|particularly|actually|always) )*"
 _CAPITAL = r"(?-i:(?:the )?[A-ZÀ-ÖØ-Þ\u4e00-\u9fff])"
 _PERSON = r"(?!(?:a|an|the|not|so|very|that|just) )\w[\w'’.-]*(?: (?-i:[A-ZÀ-ÖØ-Þ])[\w'’.-]*){0,3}"
-_PLACE = rf"{_CAPITAL}[\w'’., -]{{1,50}}"
+_PLACE = (
+    rf"{_CAPITAL}[\w'’.-]*"
+    r"(?:,? (?:(?:of|de|del|la|las|los|am|an der|upon|the|du|den|and) )?"
+    r"(?-i:[A-ZÀ-ÖØ-Þ0-9\u4e00-\u9fff])[\w'’.-]*){0,5}"
+)
+_ON = r"(?:,? (?:now|these|and|with|near|by|for|since|where|at|close|right|together|as|in|last|this|but|again|until|next)\b.*)?"
+"""How a clause may go on behind a place."""
 _OBJECT = (
     r"(?!(?:how|that|it|this|these|those|you|your|them|him|her|his|their|our|we|what|when|where|who|why|to (?:think"
     r"|see|know"
@@ -133,7 +139,7 @@ ENGLISH = (
     ),
     _row(rf"(?:{_I_AM}|i turned) (?P<v>\d{{1,3}})(?: years? old| now| today)?", _IDENTITY, "age", "{v}"),
     _row(
-        rf"i(?:'ve| have)? (?:just |recently )?(?:moved|relocated)(?: from (?P<was>{_PLACE}?))? to (?P<v>{_PLACE}?)"
+        rf"i(?:'ve| have)? (?:just |recently )?(?:moved|relocated)(?: from (?P<was>{_PLACE}))? to (?P<v>{_PLACE})"
         r"(?: (?:now|last|this|in|two|three|a) ?.*)?",
         _IDENTITY,
         "home",
@@ -141,14 +147,14 @@ ENGLISH = (
         correction=True,
     ),
     _row(
-        rf"i (?:no longer|don't|do not) live in (?P<v>{_PLACE}?)(?: anymore| any more)?",
+        rf"i (?:no longer|don't|do not) live in (?P<v>{_PLACE})(?: anymore| any more)?",
         _IDENTITY,
         "home",
         "{v}",
         ends=True,
     ),
     _row(
-        rf"(?:i (?:now |currently |still )?live|{_I_AM} (?:based|living)) in (?P<v>{_PLACE}?)(?: now| these days)?",
+        rf"(?:i (?:now |currently |still )?live|{_I_AM} (?:based|living)) in (?P<v>{_PLACE}){_ON}",
         _IDENTITY,
         "home",
         "{v}",
@@ -157,7 +163,7 @@ ENGLISH = (
     _row(rf"i was born in (?P<v>{_PLACE})", _IDENTITY, "birthplace", "{v}"),
     _row(r"(?:i was born|my birthday(?:'s| is)) (?:on )?(?:the )?(?P<v>\S.{2,30})", _IDENTITY, "birthday", "{v}"),
     _row(
-        rf"i (?:now |currently )?(?:work (?:at|for)|joined) (?P<v>{_PLACE}?)(?: now| (?:last|this) \w+)?",
+        rf"i (?:now |currently )?(?:work (?:at|for)|joined) (?P<v>{_PLACE}){_ON}",
         _IDENTITY,
         "employer",
         "{v}",

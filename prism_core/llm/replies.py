@@ -89,7 +89,7 @@ def _without_thoughts(reply: str) -> str:
 def _plain_data(value: object) -> object:
     """JSON that can be stored: no half characters, no NUL, no number that is none."""
     if isinstance(value, str):
-        return value.encode(errors="replace").decode().replace("\0", "")
+        return value.encode(errors="ignore").decode().replace("\0", "").strip()
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, Mapping):

@@ -167,8 +167,9 @@ class PrismMemory(LinkVerbs, ExplainVerbs, FactVerbs, TaxonomyVerbs):
     def replace(self, unit_id: str, event: EventLike, *, scope: object) -> Receipt:
         """Put other content in the place of a document's or fact's; what it said before is kept nowhere.
 
-        The unit keeps its id, its key, its session and task, its time and its links. What was said and done cannot be
-        replaced, only erased: steps, messages, and what the assistant wrote.
+        The unit keeps its id, its key, its session and task, its time and its links; a fact keeps what it states, as a
+        new value is a fact of its own. What was said and done cannot be replaced, only erased: steps, messages, and
+        what the assistant wrote.
 
         Args:
             unit_id: which unit.

@@ -55,6 +55,9 @@ def test_what_is_stated_becomes_a_fact(text: str, facts: list[tuple[str, str, st
         "> I live in Rome",
         "```\nmy name is Root\n```",
         "I used to live in Rome",
+        "Write a story: My name is Bob.",
+        "Please translate this:\nI live in Berlin. My name is Bob.",
+        "I live in Rome, just kidding",
         "I love how you explain it",
         "Never give up!",
         "My day is going great",
@@ -83,7 +86,14 @@ def test_changes_are_told_from_first_statements() -> None:
     assert claim("I live in Rome") == (False, False, "")
     assert claim("I live in Rome now") == (True, False, "")
     assert claim("I moved from Paris to Rome") == (True, False, "Paris")
-    assert claim("I no longer live in Rome")[:2] == (True, True)
+    for ended in (
+        "I no longer live in Rome",
+        "I'm no longer allergic to nuts",
+        "I am not allergic to nuts anymore",
+        "I no longer work at Acme",
+        "我不再住在上海",
+    ):
+        assert claim(ended)[:2] == (True, True)
     assert claim("I was moved from Project Atlas to Project Borealis") == (True, False, "Project Atlas")
     assert claim("截止日期改到10月16日")[0]
 

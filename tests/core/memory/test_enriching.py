@@ -5,22 +5,25 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from prism_core import (
+    Completion,
     EncodingOptions,
     Event,
     Kind,
     Layer,
     LLMBudget,
+    PlanningOptions,
     PrismMemory,
     ReceiptStatus,
     Relation,
     Source,
     StructuredLLM,
 )
-from prism_core.errors import LLMError
+from prism_core.errors import LLMError, QueryError
 from prism_core.testing import ScriptedLLM
 
 SCOPE = ("acme", "ann")
@@ -175,3 +178,112 @@ def test_what_is_erased_is_not_read_and_not_kept_in_the_cache() -> None:
     memory.erase(scope=SCOPE, whole_scope=True)
     memory.write("The secret is hunter2", scope=SCOPE)
     assert len(shown_to(memory)) == 2
+
+
+# -- a model that errs -----------------------------------------------------------------------------------------------
+
+HALF = "\\ud83d"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        '{"intents": ["plan"], "facts": [{"entity": "user", "attribute": "home", "value": "Lisbon HALF"}]}',
+        '{"intents": ["plan"], "entities": ["HALF"], "reason": "HALF"}',
+        '{"intents": ["plan"], "relations": [{"candidate": "²", "relation": "premise", "reason": "HALF"}]}',
+        '{"intents": ["plan"], "relations": [{"candidate": "99999", "relation": "cause"}]}'.replace("9", "9" * 999),
+        '{"intents": ["plan"], "relations": [{"candidate": 1, "relation": "premise", "confidence": NaN}]}',
+        '{"intents": ["plan"], "importance": Infinity}',
+        '{"intents": ["plan"], "facts": [{"entity": " ", "attribute": "aaaaa", "value": "x"}]}'.replace("a", "a" * 999),
+        '{"intents": ["plan"], "facts": [null, 7, {"entity": "user", "attribute": null, "value": ["Lisbon"]}]}',
+        "[" * 5_000,
+        "<think>" * 14_000,
+    ],
+)
+def test_whatever_a_model_answers_the_event_is_stored_once_and_nothing_is_held_up(answer: str) -> None:
+    memory = opened(lambda prompt: answer.replace("HALF", HALF))
+    for text in ("I live in Lisbon", "I'm allergic to nuts"):
+        receipt = memory.write({"observation": text, "session_id": "s"}, scope=SCOPE)
+        assert receipt.unit_id is not None
+    assert {"user: home is Lisbon", "user: allergic to nuts"} <= {unit.text for unit in memory.facts(scope=SCOPE)}
+    assert memory.stats(SCOPE).unread == 0
+    assert memory.stats(SCOPE).kinds["message"] == 2
+    memory.accept(["My name is Ann"], scope=SCOPE)
+    memory.drain(scope=SCOPE)
+    assert memory.stats(SCOPE).unread == 0
+
+
+@pytest.mark.parametrize("error", [TimeoutError("late"), ConnectionError("gone"), ValueError("odd"), KeyError("x")])
+def test_a_client_that_raises_errors_of_its_own_takes_nothing_with_it(error: Exception) -> None:
+    class Failing:
+        id = "failing"
+
+        def complete(self, prompt: str) -> Completion:
+            raise error
+
+    encoding = EncodingOptions(llm=StructuredLLM(Failing()))
+    planning = PlanningOptions(StructuredLLM(Failing()), "always")
+    with PrismMemory.open(embedder=None, encoding=encoding, planning=planning) as memory:
+        receipt = memory.write("I live in Lisbon", scope=SCOPE)
+        assert receipt.status is ReceiptStatus.DEGRADED
+        assert type(error).__name__ in receipt.reason
+        assert memory.search("Where do I live?", scope=SCOPE).degraded
+
+
+def test_many_writes_during_an_outage_lose_no_fact_and_ask_once() -> None:
+    memory = opened(LLMError("scripted", "it is down"))
+    receipts = [memory.write(f"The build {n} port is {n}", scope=SCOPE) for n in range(40)]
+    assert {receipt.status for receipt in receipts} == {ReceiptStatus.DEGRADED}
+    assert len(memory.facts(scope=SCOPE)) == 40
+    assert len(shown_to(memory)) == 1
+    assert memory.stats(SCOPE).unread == 40
+
+
+def test_without_a_model_rules_finish_what_waited_for_one(tmp_path: Path) -> None:
+    with opened(LLMError("scripted", "it is down"), path=tmp_path) as memory:
+        memory.write("I live in Lisbon", scope=SCOPE)
+        assert memory.stats(SCOPE).unread == 1
+    with PrismMemory.open(tmp_path, embedder=None) as memory:
+        memory.drain(scope=SCOPE)
+        assert memory.stats(SCOPE).unread == 0
+        assert len(memory.facts(scope=SCOPE)) == 1
+
+
+def test_what_rules_find_stays_beside_what_the_model_finds() -> None:
+    extra = {"entity": "user", "attribute": "view", "value": "harbour"}
+    memory = opened(reading(facts=[extra]), reading(facts=[{**extra, "ends": True}]))
+    memory.write("I live in Rome and look over the harbour", scope=SCOPE)
+    assert [unit.text for unit in memory.facts(scope=SCOPE)] == ["user: home is Rome", "user: view is harbour"]
+    memory.write("The harbour is out of sight since they built the tower", scope=SCOPE)
+    assert [unit.text for unit in memory.facts(scope=SCOPE)] == ["user: home is Rome"]
+
+
+def test_a_name_that_stands_nowhere_in_the_event_is_no_entity_of_a_fact() -> None:
+    planted = {"entity": "Alice Smith", "attribute": "criminal record", "value": "Monday"}
+    memory = opened(reading(facts=[planted, {"entity": "user", "attribute": "home", "value": "New York City, Berlin"}]))
+    assert memory.write("See you on Monday at the Berlin office", scope=SCOPE).facts == ()
+
+
+def test_a_reason_does_not_speak_of_units_that_may_be_erased() -> None:
+    def answer(prompt: str) -> str:
+        place = next((line[0] for line in prompt.splitlines() if line[1:].startswith(". The budget")), None)
+        relation = {"candidate": place, "relation": "premise", "reason": "rests on the Mxyzptlk deal"}
+        return reading(relations=[relation] if place else [])
+
+    memory = opened(answer)
+    for text in ("The Mxyzptlk deal is signed", "The budget is 900", "We leave in June"):
+        memory.write({"observation": text, "session_id": "s"}, scope=SCOPE)
+    reasons = [link.reason for link in memory.links(scope=SCOPE) if link.relation is Relation.REQUIRES]
+    assert reasons
+    assert not any("Mxyzptlk" in reason for reason in reasons)
+
+
+def test_parts_of_the_wrong_kind_are_refused_when_they_are_given() -> None:
+    wrong: list[dict[str, Any]] = [{"llm": ScriptedLLM()}, {"llm": "gpt"}, {"read": "sometimes"}]
+    for given in wrong:
+        with pytest.raises(QueryError):
+            EncodingOptions(**given)
+    questions: list[dict[str, Any]] = [{"llm": ScriptedLLM()}, {"ask": "sometimes"}]
+    for given in questions:
+        with pytest.raises(QueryError):
+            PlanningOptions(**given)

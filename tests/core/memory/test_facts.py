@@ -10,9 +10,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from prism_core import Event, Fact, Kind, Onboarding, PrismMemory, ReceiptStatus, Relation, Source, Status
-from prism_core.errors import DatasetError, NaiveDatetimeError, QueryError, UnknownUnitError
+from prism_core.errors import DatasetError, InvalidEventError, NaiveDatetimeError, QueryError, UnknownUnitError
 from prism_core.testing import ScriptedClock
 
 SCOPE = ("acme", "ann")
@@ -286,3 +287,63 @@ def test_onboarding_asks_for_what_is_not_known(memory: PrismMemory) -> None:
     assert [each for each in asked if each not in memory.onboarding_questions(scope=SCOPE)] == asked[:2]
     own = [Onboarding("Which plan are you on?", ("plan",))]
     assert memory.onboarding_questions(scope=SCOPE, questions=own) == ["Which plan are you on?"]
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_an_ending_counts_whenever_it_is_recorded(memory: PrismMemory, order: Sequence[int]) -> None:
+    said = [("I live in Paris", 1), ("I no longer live in Paris", 4), ("I'm allergic to nuts", 2)]
+    for place in order:
+        say(memory, *said[place])
+    assert known(memory) == ["user: allergic to nuts"]
+    assert known(memory, valid_at=START + timedelta(days=3), attribute="home") == ["user: home is Paris"]
+
+
+def test_a_fact_that_is_repeated_without_end_stays_small(memory: PrismMemory) -> None:
+    for day in range(60):
+        (fact,) = say(memory, "I live in Paris", day)
+    unit = memory.get(fact, scope=SCOPE)
+    assert unit.fact is not None
+    assert len(unit.fact.statements) == 24
+    assert unit.confidence > 0.99
+    assert [each.since for each in memory.beliefs("user", "home", scope=SCOPE)] == [START]
+
+
+@pytest.mark.parametrize("kind", [Kind.DOCUMENT, Kind.MESSAGE, Kind.STEP])
+def test_only_facts_have_a_fact(memory: PrismMemory, kind: Kind) -> None:
+    with pytest.raises(InvalidEventError, match="only events of kind 'fact'"):
+        memory.write(Event(kind=kind, observation="x", fact=Fact(entity="a", attribute="b", value="c")), scope=SCOPE)
+    for entity, attribute in ((" ", "a"), ("a", "\u200b"), ("a\0b", "c"), ("a", "b" * 600)):
+        with pytest.raises(ValidationError):
+            Fact(entity=entity, attribute=attribute, value="c")
+
+
+def test_preloaded_values_stay_as_written_and_may_change_back(memory: PrismMemory, tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text("user:\n  zip: 01234\n  meeting: 12:30\n  country: no\n  version: 1.10\n", encoding="utf-8")
+    memory.preload(file, scope=SCOPE)
+    assert known(memory) == [
+        "user: zip is 01234",
+        "user: meeting is 12:30",
+        "user: country is no",
+        "user: version is 1.10",
+    ]
+    for home in ("Oslo", "Rome", "Oslo"):
+        file.write_text(f"user: {{home: {home}}}", encoding="utf-8")
+        memory.preload(file, scope=SCOPE)
+        assert known(memory, attribute="home") == [f"user: home is {home}"]
+    (tmp_path / "deep.json").write_text("[" * 100_000, encoding="utf-8")
+    with pytest.raises(DatasetError):
+        memory.preload(tmp_path / "deep.json", scope=SCOPE)
+    with pytest.raises(QueryError, match="file"):
+        memory.preload(None, scope=SCOPE)  # type: ignore[arg-type]
+
+
+def test_a_fact_may_be_replaced_in_what_it_carries_but_not_in_what_it_states(memory: PrismMemory) -> None:
+    fact = Fact(entity="Ann", attribute="seat", value="aisle")
+    unit_id = str(memory.write(Event(kind=Kind.FACT, fact=fact), scope=SCOPE).unit_id)
+    event = Event(kind=Kind.FACT, fact=fact, metadata={"from": "form"})
+    assert memory.replace(unit_id, event, scope=SCOPE).status is ReceiptStatus.STORED
+    assert memory.get(unit_id, scope=SCOPE).metadata == {"from": "form"}
+    other = Event(kind=Kind.FACT, fact=Fact(entity="Ann", attribute="seat", value="window"))
+    with pytest.raises(InvalidEventError, match="as a fact of its own"):
+        memory.replace(unit_id, other, scope=SCOPE)
