@@ -47,7 +47,10 @@ _PLACE = (
     r"(?:,? (?:(?:of|de|del|la|las|los|am|an der|upon|the|du|den|and) )?"
     r"(?-i:[A-ZÀ-ÖØ-Þ0-9\u4e00-\u9fff])[\w'’.-]*){0,5}"
 )
-_ON = r"(?:,? (?:now|these|and|with|near|by|for|since|where|at|close|right|together|as|in|last|this|but|again|until|next)\b.*)?"
+_ON = (
+    r"(?:,? (?:now|these|and|with|near|by|for|since|where|at|close|right|together|as|in|last|this|but|again|until|next)\b"
+    r".*)?"
+)
 """How a clause may go on behind a place."""
 _OBJECT = (
     r"(?!(?:how|that|it|this|these|those|you|your|them|him|her|his|their|our|we|what|when|where|who|why|to (?:think"

@@ -21,8 +21,8 @@ LINK_COSTS: Mapping[Relation, float] = {
     Relation.CONTRADICTS: 1.0,
     Relation.REPEATS: 2.0,
     Relation.RELATED: 2.0,
-    Relation.NEAR_DUPLICATE: 2.0,
 }
+"""Cost of walking a link. Equal words bring nothing closer: "yes, please" is said in every task."""
 FAR = 60.0
 """Cost at which coherence has faded to 0."""
 MAX_SETTLED = 200

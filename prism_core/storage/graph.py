@@ -7,7 +7,7 @@ and walk NetworkX's own adjacency; nothing copies the graph.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import chain
@@ -110,8 +110,17 @@ class ScopeGraph:
                 if any(relation in relations for relation in edges):
                     yield neighbour
 
-    def distances(self, start: str, costs: Mapping[Relation, float], *, max_nodes: int) -> dict[str, float]:
-        """Cheapest typed path from a node, in either direction (Dijkstra), until `max_nodes` are settled."""
+    def distances(
+        self, start: str, costs: Mapping[Relation, float], *, max_nodes: int, ends: Container[str] = frozenset()
+    ) -> dict[str, float]:
+        """Cheapest typed path from a node, in either direction (Dijkstra), until `max_nodes` are settled.
+
+        Args:
+            start: where to begin.
+            costs: cost of a link, by relation; others are not walked.
+            max_nodes: how many nodes are settled at most.
+            ends: nodes that are reached and not passed through, such as what many units have in common.
+        """
         settled: dict[str, float] = {}
         heap = [(0.0, start)]
         successors, predecessors = self.graph._succ, self.graph._pred
@@ -120,6 +129,8 @@ class ScopeGraph:
             if node in settled:
                 continue
             settled[node] = cost
+            if node in ends and node != start:
+                continue
             for adjacency in (successors, predecessors):
                 for neighbour, edges in adjacency[node].items():
                     if neighbour not in settled:

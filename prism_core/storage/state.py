@@ -81,6 +81,7 @@ class ScopeState:
         self._labels = KeyIndex()
         self._dates = KeyIndex()
         self.facts = FactIndex()
+        self._common: set[str] = set()
         self.goal_index = GoalIndex()
         self._actions: dict[str, list[int]] = defaultdict(list)
         self._awaiting: dict[tuple[str | None, str], dict[str, int]] = defaultdict(dict)
@@ -151,6 +152,9 @@ class ScopeState:
         if self._metadata is not None:
             self._metadata.put(row, unit.metadata)
         self.facts.put(unit)
+        if is_distilled(unit):
+            # A fact is what units of any task may have in common: a hub, through which paths connect everything.
+            self._common.add(unit.id)
         self.goal_index.put(unit, chain)
         if unit.action is not None and unit.tool_call_id is not None and not is_open(unit):
             self._awaiting[unit.session_id, unit.tool_call_id].pop(unit.id, None)
@@ -347,7 +351,7 @@ class ScopeState:
 
     def distances(self, row: int, costs: Mapping[Relation, float], *, max_rows: int) -> dict[int, float]:
         """Cheapest typed path from one row to the rows around it."""
-        reached = self.graph.distances(self._ids[row], costs, max_nodes=max_rows)
+        reached = self.graph.distances(self._ids[row], costs, max_nodes=max_rows, ends=self._common)
         return {self._row_of[unit_id]: cost for unit_id, cost in reached.items()}
 
     # -- protocols.WriteView -----------------------------------------------------------------------------------------

@@ -63,3 +63,25 @@ def test_the_same_link_again_replaces_its_reason() -> None:
     (item,) = built.ancestors("d", {Relation.CAUSES}, depth=1)
     assert item.link is not None
     assert item.link.reason == "because"
+
+
+def test_what_many_units_have_in_common_is_reached_and_not_passed_through() -> None:
+    graph = ScopeGraph()
+    for name in ("a", "hub", "b"):
+        graph.add_unit(name)
+    graph.add_link(Link(source="a", target="hub", relation=Relation.SUMMARIZES))
+    graph.add_link(Link(source="b", target="hub", relation=Relation.SUMMARIZES))
+    costs = {Relation.SUMMARIZES: 1.0}
+    assert graph.distances("a", costs, max_nodes=9) == {"a": 0.0, "hub": 1.0, "b": 2.0}
+    assert graph.distances("a", costs, max_nodes=9, ends={"hub"}) == {"a": 0.0, "hub": 1.0}
+    assert set(graph.distances("hub", costs, max_nodes=9, ends={"hub"})) == {"a", "hub", "b"}
+
+
+def test_a_link_that_is_removed_is_gone_and_counted_once() -> None:
+    graph = ScopeGraph()
+    link = Link(source="a", target="b", relation=Relation.SUPERSEDES)
+    graph.add_link(link)
+    graph.remove_link(link)
+    graph.remove_link(link)
+    assert graph.links == 0
+    assert not graph.graph.has_edge("a", "b")
