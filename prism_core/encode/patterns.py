@@ -48,8 +48,8 @@ _PLACE = (
     r"(?-i:[A-ZÀ-ÖØ-Þ0-9\u4e00-\u9fff])[\w'’.-]*){0,5}"
 )
 _ON = (
-    r"(?:,? (?:now|these|and|with|near|by|for|since|where|at|close|right|together|as|in|last|this|but|again|until|next)\b"
-    r".*)?"
+    r"(?:,? (?:now|these|and|with|near|by|for|since|where|at|close|right|together|as|in|last|this|but"
+    r"|again|until|next)\b.*)?"
 )
 """How a clause may go on behind a place."""
 _OBJECT = (
