@@ -50,7 +50,27 @@ def call_behind(turn: Sequence[ChatMessage]) -> tuple[str, str] | None:
 
 
 def _places(turn: Sequence[ChatMessage]) -> list[int | None]:
-    return answered([key for key, _, _ in tool_calls(turn[0])], [reply_to(each) or "" for each in turn[1:]])
+    calls, replies = tool_calls(turn[0]), turn[1:]
+    told = _told_of(calls, replies)
+    rest = [place for place in range(len(calls)) if place not in told.values()]
+    others = [number for number in range(len(replies)) if number not in told]
+    found = answered([calls[place][0] for place in rest], [reply_to(replies[number]) or "" for number in others])
+    paired = {number: None if n is None else rest[n] for number, n in zip(others, found, strict=True)}
+    return [told.get(number, paired.get(number)) for number in range(len(replies))]
+
+
+def _told_of(calls: Sequence[tuple[str, str, str]], replies: Sequence[ChatMessage]) -> dict[int, int]:
+    """The calls that warnings name, by the places of both: tools that run side by side come back in any order."""
+    found: dict[int, int] = {}
+    for number, reply in enumerate(replies):
+        text = text_of(reply)
+        if not is_held(text):
+            continue
+        for place, (key, name, given) in enumerate(calls):
+            if place not in found.values() and reply_to(reply) in ("", key) and f"{name}({given})" in text:
+                found[number] = place
+                break
+    return found
 
 
 def without_calls(message: ChatMessage, places: frozenset[int]) -> ChatMessage:

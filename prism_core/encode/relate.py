@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from prism_core.encode.causes import stated_causes
 from prism_core.encode.flow import FlowRules, ValueFlow
 from prism_core.protocols import WriteView
+from prism_core.text import normalize
 from prism_core.types import Kind, Layer, Link, MemoryUnit, Relation
 
 
@@ -70,12 +71,14 @@ def _parent(unit: MemoryUnit, parent: str | None) -> Iterator[Link]:
 
 
 def _said_before(unit: MemoryUnit, view: WriteView) -> Iterator[Link]:
-    """The first message of the same words; both keep their place, and one stands for both when they are read."""
+    """The first message that says the same; both keep their place, and one stands for both when they are read."""
     if unit.kind is not Kind.MESSAGE or unit.layer is Layer.WORKING:
         return
     before = view.find_text(unit.kind, unit.text)
     if before is not None:
-        yield Link(source=before, target=unit.id, relation=Relation.NEAR_DUPLICATE, reason="the same words")
+        equal = normalize(view.unit(before).text) == normalize(unit.text)
+        reason = "the same words" if equal else "the same words but for articles, courtesies and punctuation"
+        yield Link(source=before, target=unit.id, relation=Relation.NEAR_DUPLICATE, reason=reason)
 
 
 def _repetition(unit: MemoryUnit, view: WriteView) -> Iterator[Link]:

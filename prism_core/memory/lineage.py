@@ -7,6 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from prism_core.storage.state import ScopeState, chain_of
 from prism_core.types import MemoryUnit, Relation, Status
 
+MAX_STEPS = 8
+"""Near-duplicates are followed this many links back: the memory links each to the first, a person may chain them."""
+
 
 class Lineage:
     """Facts and the units that state them, as one scope's links tell. Thread-safe."""
@@ -19,7 +22,12 @@ class Lineage:
         if fact.fact is None:
             return ()
         with self._state.lock:
-            return self._ends(fact.id, forwards=False)
+            return self._before(fact.id, Relation.SUMMARIZES)
+
+    def originals(self, unit_id: str) -> Sequence[str]:
+        """Ids of the units that a unit is a near-duplicate of, itself the first."""
+        with self._state.lock:
+            return [unit_id, *self._before(unit_id, Relation.NEAR_DUPLICATE, MAX_STEPS)]
 
     def outdated(self, units: Iterable[MemoryUnit]) -> Mapping[str, str]:
         """What holds now instead of what a unit states, by unit id; empty text where nothing does any more.
@@ -29,7 +37,7 @@ class Lineage:
         now: dict[str, str] = {}
         with self._state.lock:
             for unit in units:
-                stated = self._facts(self._ends(unit.id, forwards=True))
+                stated = self._facts(self._after(unit.id, Relation.SUMMARIZES))
                 stale = [fact for fact in stated if fact.status is Status.SUPERSEDED]
                 if stale:
                     holding = {each.text: None for fact in stale for each in self._instead(fact)}
@@ -52,8 +60,12 @@ class Lineage:
     def _facts(self, unit_ids: Sequence[str]) -> list[MemoryUnit]:
         return [unit for unit in self._state.units(self._state.rows(unit_ids)) if unit.fact is not None]
 
-    def _ends(self, unit_id: str, *, forwards: bool) -> list[str]:
+    def _before(self, unit_id: str, relation: Relation, depth: int = 1) -> list[str]:
         if self._state.known(unit_id) is None:
             return []
-        adjacency = self._state.graph.graph._succ if forwards else self._state.graph.graph._pred
-        return [other for other, links in adjacency[unit_id].items() if Relation.SUMMARIZES in links]
+        return [each.unit_id for each in self._state.graph.ancestors(unit_id, {relation}, depth=depth)]
+
+    def _after(self, unit_id: str, relation: Relation) -> list[str]:
+        if self._state.known(unit_id) is None:
+            return []
+        return [each.unit_id for each in self._state.graph.descendants(unit_id, {relation}, depth=1)]

@@ -10,6 +10,7 @@ from prism_core.errors import BudgetError, QueryError
 from prism_core.memory.lineage import Lineage
 from prism_core.results import Hit, Position, Retrieval
 from prism_core.retrieve.retriever import Candidates, Ranking
+from prism_core.storage.codec import compared_text
 from prism_core.storage.state import chain_of
 from prism_core.text import normalize
 from prism_core.types import Kind, MemoryUnit, Status, is_distilled
@@ -108,23 +109,29 @@ def without_repeats(
     A fact adds nothing to a unit that states it, wherever among the units that stands, and nothing once it is
     superseded.
     """
-    seen = {normalize(unit.text): unit.id for unit in before}
+    seen = {form: unit.id for unit in before for form in _forms(unit, lineage)}
     present = {unit.id for unit in (*before, *units)}
     fresh: list[MemoryUnit] = []
     again: list[tuple[MemoryUnit, str]] = []
     for unit in units:
-        text = normalize(unit.text)
+        forms = _forms(unit, lineage)
+        same = next((seen[form] for form in forms if form in seen), None)
         stated_in = next((source for source in lineage.sources(unit) if source in present), None)
         if unit.kind is Kind.FACT and unit.status is Status.SUPERSEDED:
             again.append((unit, "holds no longer: another value took its place"))
         elif stated_in is not None:
             again.append((unit, f"says the same as {stated_in}"))
-        elif text in seen:
-            again.append((unit, f"says the same as {seen[text]}"))
+        elif same is not None:
+            again.append((unit, f"says the same as {same}"))
         else:
-            seen[text] = unit.id
+            seen |= dict.fromkeys(forms, unit.id)
             fresh.append(unit)
     return fresh, again
+
+
+def _forms(unit: MemoryUnit, lineage: Lineage) -> list[str]:
+    """What a unit shares with others of which one is enough: its text as it is compared, or a near-duplicate's id."""
+    return [normalize(unit.text), compared_text(unit.kind, unit.text), *lineage.originals(unit.id)]
 
 
 def worth_the_tokens(

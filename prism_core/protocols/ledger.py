@@ -165,7 +165,7 @@ class Ledger(Protocol):
         ...
 
     def find_text(self, scope: Scope, kind: str, text: str) -> str | None:
-        """Id of the first unit of a kind whose normalised text equals that of `text`."""
+        """Id of the first unit of a kind that says the same: messages by `text.wording`, others by `text.normalize`."""
         ...
 
     def accept(self, scope: Scope, events: Sequence[Event], *, received_at: datetime) -> list[Receipt]:

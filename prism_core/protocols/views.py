@@ -227,7 +227,7 @@ class WriteView(Protocol):
         ...
 
     def find_text(self, kind: str, text: str) -> str | None:
-        """Id of the first unit of a kind whose normalised text equals that of `text`."""
+        """Id of the first unit of a kind that says the same: messages by `text.wording`, others by `text.normalize`."""
         ...
 
     def last_in_task(self, task_id: str) -> str | None:

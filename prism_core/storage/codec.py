@@ -15,8 +15,8 @@ from pydantic_core import PydanticSerializationError
 from prism_core.changes import MUTABLE_FIELDS, FloatArray
 from prism_core.errors import InvalidEventError
 from prism_core.results import LogEntry, Receipt, ReceiptStatus
-from prism_core.text import normalize
-from prism_core.types import Link, MemoryUnit, Relation
+from prism_core.text import normalize, wording
+from prism_core.types import Kind, Link, MemoryUnit, Relation
 
 Values = dict[str, Any]
 """One row, by column name."""
@@ -61,9 +61,14 @@ def fact_slot(unit: MemoryUnit) -> tuple[str, str] | None:
     return None if unit.fact is None else unit.fact.slot
 
 
-def text_hash(text: str) -> bytes:
-    """A digest that is equal for texts whose normalised forms are equal."""
-    return hashlib.blake2b(normalize(text).encode(errors="surrogatepass"), digest_size=16).digest()
+def compared_text(kind: str, text: str) -> str:
+    """The form in which two texts of a kind are compared: what messages say, whole texts of others."""
+    return wording(text) if kind == Kind.MESSAGE else normalize(text)
+
+
+def text_hash(kind: str, text: str) -> bytes:
+    """A digest that is equal for texts of a kind that are equal as they are compared."""
+    return hashlib.blake2b(compared_text(kind, text).encode(errors="surrogatepass"), digest_size=16).digest()
 
 
 def unit_row(unit: MemoryUnit, tokens: int, seq: int) -> Values:
@@ -71,7 +76,7 @@ def unit_row(unit: MemoryUnit, tokens: int, seq: int) -> Values:
     return {
         "unit_id": unit.id,
         "kind": unit.kind.value,
-        "text_hash": text_hash(unit.text),
+        "text_hash": text_hash(unit.kind, unit.text),
         "tokens": tokens,
         "body": dump(unit),
         "changed_seq": seq,

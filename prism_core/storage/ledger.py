@@ -327,8 +327,8 @@ class SqlLedger:
         return self._find(_BY_KEY, scope, idempotency_key=idempotency_key)
 
     def find_text(self, scope: Scope, kind: str, text: str) -> str | None:
-        """Id of the first unit of a kind whose normalised text (`text.normalize`) equals that of `text`."""
-        return self._find(_BY_TEXT, scope, kind=kind, text_hash=codec.text_hash(text))
+        """Id of the first unit of a kind that says the same: messages by `text.wording`, others by `text.normalize`."""
+        return self._find(_BY_TEXT, scope, kind=kind, text_hash=codec.text_hash(kind, text))
 
     def accept(self, scope: Scope, events: Sequence[Event], *, received_at: datetime) -> list[Receipt]:
         """Append raw events to the inbox, durably, and answer `accepted` receipts.

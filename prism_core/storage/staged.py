@@ -6,9 +6,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from prism_core.protocols import WriteView
+from prism_core.storage.codec import compared_text
 from prism_core.storage.facts import FactIndex
 from prism_core.storage.state import chain_of, is_identifier, is_open, word_terms_of
-from prism_core.text import analyze, identifiers, normalize, same_form
+from prism_core.text import analyze, identifiers, same_form
 from prism_core.types import Link, MemoryUnit, Outcome, Relation, is_distilled
 
 
@@ -45,7 +46,7 @@ class StagedView:
         chain = self._chains[chain_of(unit.task_id, unit.session_id)]
         # What is stored already comes before all that is staged.
         chain.setdefault(unit.id, -1 if self._stored.known(unit.id) else len(chain))
-        self._texts.setdefault((unit.kind, normalize(unit.text)), unit.id)
+        self._texts.setdefault((unit.kind, compared_text(unit.kind, unit.text)), unit.id)
         if not is_open(unit):
             self._answered.add(unit.id)
         for value in [] if is_distilled(unit) else identifiers(unit.text):
@@ -93,8 +94,8 @@ class StagedView:
         return self._keys.get(idempotency_key) or self._stored.find_key(idempotency_key)
 
     def find_text(self, kind: str, text: str) -> str | None:
-        """Id of the first unit of a kind whose normalised text equals that of `text`."""
-        return self._stored.find_text(kind, text) or self._texts.get((kind, normalize(text)))
+        """Id of the first unit of a kind that says the same: messages by `text.wording`, others by `text.normalize`."""
+        return self._stored.find_text(kind, text) or self._texts.get((kind, compared_text(kind, text)))
 
     def last_in_task(self, task_id: str) -> str | None:
         """Id of the latest unit of a task by event time."""

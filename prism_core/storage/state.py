@@ -373,7 +373,7 @@ class ScopeState:
         return self._ledger.find_key(self.scope, idempotency_key)
 
     def find_text(self, kind: str, text: str) -> str | None:
-        """Id of the first unit of a kind whose normalised text equals that of `text`."""
+        """Id of the first unit of a kind that says the same: messages by `text.wording`, others by `text.normalize`."""
         return self._ledger.find_text(self.scope, kind, text)
 
     def last_in_task(self, task_id: str) -> str | None:

@@ -14,6 +14,7 @@ from prism_core.text.normal import name_form, normalize
 from prism_core.text.terms import FUNCTION_CHARACTERS, STOP_WORDS, analyze, word_terms
 from prism_core.text.tokens import O200kCounter
 from prism_core.text.visible import BLANK, is_visible
+from prism_core.text.wording import wording
 
 __all__ = [
     "BLANK",
@@ -42,4 +43,5 @@ __all__ = [
     "stated_goal",
     "whole_identifiers",
     "word_terms",
+    "wording",
 ]

@@ -132,6 +132,22 @@ async def test_parallel_calls_are_held_back_each_for_itself(memory: PrismMemory)
     assert steps(memory) == [(BOOK, Outcome.FAILURE), ('book({"offer": "HS-9"})', Outcome.SUCCESS)]
 
 
+async def test_a_warning_belongs_to_the_call_it_names_in_whatever_order_tools_come_back(memory: PrismMemory) -> None:
+    failed(memory, "Error: no rooms")
+    [tool] = warned_tools([Desk("booked").book], memory, ALICE)
+    warning = tool(offer=OFFER).content
+    kept = PrismChatMemory.from_defaults(memory, ALICE, session_id="monday")
+    blocks = [
+        ToolCallBlock(tool_call_id="c", tool_name="book", tool_kwargs={"offer": each}) for each in (OFFER, "HS-9")
+    ]
+    replies = [
+        ChatMessage(role=MessageRole.TOOL, content=text, additional_kwargs={"tool_call_id": "c"})
+        for text in ("booked", warning)
+    ]
+    await kept.aput_messages([ChatMessage(role=MessageRole.USER, content="Book both."), calls(*blocks), *replies])
+    assert steps(memory) == [(BOOK, Outcome.FAILURE), ('book({"offer": "HS-9"})', Outcome.SUCCESS)]
+
+
 async def test_a_react_agent_and_a_workflow_of_agents_are_warned_as_well(memory: PrismMemory) -> None:
     desk = Desk()
     await run(memory, desk, "monday")
