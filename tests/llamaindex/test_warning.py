@@ -135,7 +135,8 @@ async def test_parallel_calls_are_held_back_each_for_itself(memory: PrismMemory)
 async def test_a_warning_belongs_to_the_call_it_names_in_whatever_order_tools_come_back(memory: PrismMemory) -> None:
     failed(memory, "Error: no rooms")
     [tool] = warned_tools([Desk("booked").book], memory, ALICE)
-    warning = tool(offer=OFFER).content
+    assert isinstance(tool, FunctionTool)
+    warning = tool.call(offer=OFFER).content
     kept = PrismChatMemory.from_defaults(memory, ALICE, session_id="monday")
     blocks = [
         ToolCallBlock(tool_call_id="c", tool_name="book", tool_kwargs={"offer": each}) for each in (OFFER, "HS-9")
