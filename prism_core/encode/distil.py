@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from prism_core.encode.clauses import clauses
-from prism_core.encode.patterns import CHINESE, ENGLISH, RELATIVE, FactPattern
+from prism_core.encode.patterns import CHINESE, ENGLISH, FactPattern
+from prism_core.encode.phrases import RELATIVE
 from prism_core.types import Claim, Event, FactCategory, Kind, Source
 
 USER = "user"

@@ -8,6 +8,25 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from prism_core.encode.phrases import (
+    ADVERB,
+    CHOICE,
+    DIET,
+    I_AM,
+    LATELY,
+    NOUNS,
+    OBJECT,
+    ON,
+    ORDER,
+    OWNED,
+    PERSON,
+    PLACE,
+    RELATIVE,
+    SHORT,
+    TRADE,
+    VALUE,
+    WHEN,
+)
 from prism_core.types import FactCategory
 
 
@@ -38,90 +57,6 @@ _PREFERENCE, _CONSTRAINT = FactCategory.PREFERENCE, FactCategory.CONSTRAINT
 _GOAL, _IDENTITY = FactCategory.GOAL, FactCategory.IDENTITY
 _DECISION, _WORLD, _COMMITMENT = FactCategory.DECISION, FactCategory.WORLD_STATE, FactCategory.COMMITMENT
 
-_I_AM = r"i(?:'m| am)(?: now| currently| still| also| actually)?"
-_ADVERB = r"(?:(?:really|absolutely|also|still|now|just|totally|truly|especially|particularly|actually|always) )*"
-_CAPITAL = r"(?-i:(?:the )?[A-ZÀ-ÖØ-Þ\u4e00-\u9fff])"
-_PERSON = r"(?!(?:a|an|the|not|so|very|that|just) )\w[\w'’.-]*(?: (?-i:[A-ZÀ-ÖØ-Þ])[\w'’.-]*){0,3}"
-_PLACE = (
-    rf"{_CAPITAL}[\w'’.-]*"
-    r"(?:,? (?:(?:of|de|del|la|las|los|am|an der|upon|the|du|den|and) )?"
-    r"(?-i:[A-ZÀ-ÖØ-Þ0-9\u4e00-\u9fff])[\w'’.-]*){0,5}"
-)
-_ON = (
-    r"(?:,? (?:now|these|and|with|near|by|for|since|where|at|close|right|together|as|in|last|this|but"
-    r"|again|until|next)\b.*)?"
-)
-"""How a clause may go on behind a place."""
-_OBJECT = (
-    r"(?!(?:how|that|it|this|these|those|you|your|them|him|her|his|their|our|we|what|when|where|who|why|to (?:think"
-    r"|see|know"
-    r"|hear|say|be|have|get|look)|seeing|being|having|knowing|hearing|getting|the (?:way|idea|fact|sound|look)|so"
-    r"|one|all"
-    r"|every|everything|some|any)\b)\S.{1,59}?"
-)
-_SHORT = r"\S.{0,59}?"
-_LATELY = r"(?: now| anymore| any more| too| as well| these days| so much| a lot| very much| the most| more)?"
-_DAY = (
-    r"(?:\d|the \d|(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov"
-    r"|dec)\w*|tomorrow"
-    r"|tonight|today|next|this|noon|midnight|the end|eod|christmas|easter)"
-)
-_WHEN = (
-    rf"(?:by|on|before|until|at) {_DAY}.{{0,40}}|tomorrow.{{0,30}}|tonight|next (?:week|month|year|\w+day).{{0,20}}"
-    r"|this (?:week|month|weekend|afternoon|evening|morning|\w+day).{0,20}"
-)
-_ORDER = (
-    r"(?:use|reply|respond|answer|write|send|ask|include|add|call|book|format|show|start|end|run|commit|push|delete"
-    r"|share"
-    r"|store|translate|speak|check|confirm|cite|put|avoid|mention|assume|round|sign|test|merge|deploy|address|order)"
-)
-_CHOICE = r"(?!(?:it|them|that|this|you|us|the same|one|him|her)\b)\S.{1,60}?"
-_VALUE = (
-    r"(?:(?-i:[A-ZÀ-ÖØ-Þ])[\w'’&./-]*(?: [\w'’&./-]+){0,5}|[$€£¥#@~/]?\S*\d\S*(?: [\w%€$.,:/-]+){0,4}|https?://\S+"
-    r"|\S+@\S+|`[^`]+`|on|off|enabled|disabled|true|false|open|closed|done|ready|cancelled|canceled"
-    r"|(?:[a-z]+ ){0,2}(?:red|green|blue|black|white|yellow|pink|orange|purple|grey|gray|brown))"
-)
-_NOUNS = (
-    r"(?!(?:only|main|first|last|best|point|question|problem|thing|idea) (?:thing|one|reason)\b)"
-    r"[a-z][\w'/-]*(?: [\w'/-]+){0,3}?"
-)
-_OWNED = (
-    r"(?:(?:work|home|personal|private|new|current|default|preferred|usual|favou?rite|mobile|cell|billing|shipping"
-    r"|frequent"
-    r"|flyer|user|account|member(?:ship)?|passport|customer|order|middle|last|maiden|nick|native|first) )*"
-    r"(?:nick ?name|surname|e-?mail(?: address)?|phone(?: number)?|number|address|birthday|birth date|date of birth"
-    r"|age|height"
-    r"|weight|job|occupation|profession|employer|company|team|role|title|manager|boss|nationality|language|time ?zone"
-    r"|currency|size|shoe size|seat|airline|airport|hotel|diet|blood type|id|username|handle|password hint"
-    r"|payment method"
-    r"|plan|school|university|major|degree|hobby|pronouns|hometown|city|country|budget|deadline|editor|browser"
-    r"|shell|os"
-    r"|operating system|framework|colou?r|food|dish|drink|cuisine|movie|film|book|song|band|artist|singer|game|sport"
-    r"|season|animal|restaurant|place|show|author|genre|brand|flavou?r|subject|tea|coffee|wine|tool|library)"
-)
-_RELATIVE = (
-    r"(?:(?:older|younger|little|big|twin|best|late|ex-?|step) ?)*(?:mother|father|mom|mum|dad|sister|brother|wife"
-    r"|husband"
-    r"|partner|girlfriend|boyfriend|son|daughter|kid|child|friend|boss|colleague|roommate|flatmate|neighbou?r|uncle"
-    r"|aunt"
-    r"|cousin|niece|nephew|grandma|grandpa|grandmother|grandfather|dog|cat|pet|fianc[eé]e?)"
-)
-RELATIVE = _RELATIVE
-"""People and pets that somebody calls "my …"."""
-_DIET = (
-    r"vegan|vegetarian|pescatarian|kosher|halal|lactose[- ]intolerant|gluten[- ]free|gluten[- ]intolerant|c(?:o)?eliac"
-    r"|diabetic|teetotal|pregnant"
-)
-_TRADE = (
-    r"(?:[\w-]+ ){0,3}(?:engineer|developer|programmer|teacher|nurse|doctor|lawyer|designer|student|writer|artist"
-    r"|manager"
-    r"|scientist|researcher|analyst|consultant|accountant|chef|cook|photographer|architect|journalist|musician"
-    r"|professor"
-    r"|counsel(?:l)?or|therapist|dentist|pharmacist|pilot|driver|farmer|founder|freelancer|librarian|translator"
-    r"|electrician"
-    r"|plumber|carpenter|mechanic|veterinarian|vet|social worker|data scientist|product owner)"
-)
-
 
 def _english(form: str) -> re.Pattern[str]:
     return re.compile(form, re.IGNORECASE)
@@ -134,15 +69,15 @@ def _row(form: str, category: FactCategory, attribute: str, value: str, **marks:
 ENGLISH = (
     # Who somebody is.
     _row(
-        rf"(?:my (?:full |real |first )?name(?:'s| is)(?: now)?|{_I_AM} called|(?:please )?call me|people call me)"
-        rf" (?P<v>{_PERSON})",
+        rf"(?:my (?:full |real |first )?name(?:'s| is)(?: now)?|{I_AM} called|(?:please )?call me|people call me)"
+        rf" (?P<v>{PERSON})",
         _IDENTITY,
         "name",
         "{v}",
     ),
-    _row(rf"(?:{_I_AM}|i turned) (?P<v>\d{{1,3}})(?: years? old| now| today)?", _IDENTITY, "age", "{v}"),
+    _row(rf"(?:{I_AM}|i turned) (?P<v>\d{{1,3}})(?: years? old| now| today)?", _IDENTITY, "age", "{v}"),
     _row(
-        rf"i(?:'ve| have)? (?:just |recently )?(?:moved|relocated)(?: from (?P<was>{_PLACE}))? to (?P<v>{_PLACE})"
+        rf"i(?:'ve| have)? (?:just |recently )?(?:moved|relocated)(?: from (?P<was>{PLACE}))? to (?P<v>{PLACE})"
         r"(?: (?:now|last|this|in|two|three|a) ?.*)?",
         _IDENTITY,
         "home",
@@ -150,61 +85,59 @@ ENGLISH = (
         correction=True,
     ),
     _row(
-        rf"i (?:no longer|don't|do not) live in (?P<v>{_PLACE})(?: anymore| any more)?",
+        rf"i (?:no longer|don't|do not) live in (?P<v>{PLACE})(?: anymore| any more)?",
         _IDENTITY,
         "home",
         "{v}",
         ends=True,
     ),
     _row(
-        rf"(?:i (?:now |currently |still )?live|{_I_AM} (?:based|living)) in (?P<v>{_PLACE}){_ON}",
+        rf"(?:i (?:now |currently |still )?live|{I_AM} (?:based|living)) in (?P<v>{PLACE}){ON}",
         _IDENTITY,
         "home",
         "{v}",
     ),
-    _row(rf"(?:{_I_AM}|i come) from (?P<v>{_PLACE})", _IDENTITY, "origin", "{v}"),
-    _row(rf"i was born in (?P<v>{_PLACE})", _IDENTITY, "birthplace", "{v}"),
+    _row(rf"(?:{I_AM}|i come) from (?P<v>{PLACE})", _IDENTITY, "origin", "{v}"),
+    _row(rf"i was born in (?P<v>{PLACE})", _IDENTITY, "birthplace", "{v}"),
     _row(r"(?:i was born|my birthday(?:'s| is)) (?:on )?(?:the )?(?P<v>\S.{2,30})", _IDENTITY, "birthday", "{v}"),
     _row(
-        rf"i (?:now |currently )?(?:work (?:at|for)|joined) (?P<v>{_PLACE}){_ON}",
+        rf"i (?:now |currently )?(?:work (?:at|for)|joined) (?P<v>{PLACE}){ON}",
         _IDENTITY,
         "employer",
         "{v}",
     ),
     _row(
-        rf"(?:i work as|my job is|{_I_AM}) (?:an? )?(?P<v>{_TRADE})(?: (?:at|for|in|by) .{{1,40}})?",
+        rf"(?:i work as|my job is|{I_AM}) (?:an? )?(?P<v>{TRADE})(?: (?:at|for|in|by) .{{1,40}})?",
         _IDENTITY,
         "occupation",
         "{v}",
     ),
     _row(
-        rf"my (?P<a>{_RELATIVE})(?:'s name)?(?: is| is called| is named|'s called) (?P<v>(?-i:[A-Z])[\w'-]+)",
+        rf"my (?P<a>{RELATIVE})(?:'s name)?(?: is| is called| is named|'s called) (?P<v>(?-i:[A-Z])[\w'-]+)",
         _IDENTITY,
         "{a}",
         "{v}",
     ),
     # What has to be respected.
     _row(
-        rf"{_I_AM} (?:severely |very |highly |deathly )?allergic to (?P<o>\S.{{1,60}})",
+        rf"{I_AM} (?:severely |very |highly |deathly )?allergic to (?P<o>\S.{{1,60}})",
         _CONSTRAINT,
         "allergic to {o}",
         "yes",
         listed="o",
     ),
-    _row(rf"{_I_AM} (?:an? )?(?P<v>{_DIET})(?: now)?", _CONSTRAINT, "diet", "{v}"),
+    _row(rf"{I_AM} (?:an? )?(?P<v>{DIET})(?: now)?", _CONSTRAINT, "diet", "{v}"),
     _row(
-        r"i (?:(?:can't|cannot|can not) (?P<c>eat|drink|have)|(?:don't|do not|never) (?P<d>eat"
-        r"|drink)) (?P<o>\S.{1,40}?)"
-        r"(?: at all| anymore)?",
+        r"i (?:(?:can't|cannot|can not) (?P<c>eat|drink|have)|(?:don't|do not|never) (?P<d>eat|drink))"
+        r" (?P<o>\S.{1,40}?)(?: at all| anymore)?",
         _CONSTRAINT,
         "does not {c}{d} {o}",
         "yes",
         listed="o",
     ),
     _row(
-        r"(?:my|our|the)(?: total| travel| monthly| overall)? budget(?:'s| is| of)(?: now)?(?: about| around"
-        r"| at most| up to)?"
-        r" (?P<v>\S*\d.{0,40})",
+        r"(?:my|our|the)(?: total| travel| monthly| overall)? budget(?:'s| is| of)(?: now)?"
+        r"(?: about| around| at most| up to)? (?P<v>\S*\d.{0,40})",
         _CONSTRAINT,
         "budget",
         "{v}",
@@ -221,48 +154,48 @@ ENGLISH = (
         "budget",
         "{v}",
     ),
-    _row(rf"(?:please )?(?P<v>(?:always|never) {_ORDER} \S.{{0,80}})", _CONSTRAINT, "rule: {v}", "yes"),
+    _row(rf"(?:please )?(?P<v>(?:always|never) {ORDER} \S.{{0,80}})", _CONSTRAINT, "rule: {v}", "yes"),
     # What somebody likes.
     _row(
-        r"my (?P<a>favou?rite \w[\w -]{1,30}?)(?:'s| is| are)(?: now)? (?P<v>\S.{0,50}?)" + _LATELY,
+        r"my (?P<a>favou?rite \w[\w -]{1,30}?)(?:'s| is| are)(?: now)? (?P<v>\S.{0,50}?)" + LATELY,
         _PREFERENCE,
         "{a}",
         "{v}",
     ),
     _row(
-        rf"i {_ADVERB}prefer (?P<v>\S.{{1,40}}?) (?:over|to|rather than|instead of) (?P<other>\S.{{1,40}})",
+        rf"i {ADVERB}prefer (?P<v>\S.{{1,40}}?) (?:over|to|rather than|instead of) (?P<other>\S.{{1,40}})",
         _PREFERENCE,
         "{v} or {other}",
         "{v}",
     ),
-    _row(rf"i {_ADVERB}prefer (?P<v>{_OBJECT} (?P<head>\w+s?))", _PREFERENCE, "preferred {head}", "{v}"),
-    _row(rf"i {_ADVERB}prefer (?P<o>\w+)", _PREFERENCE, "opinion of {o}", "prefers"),
+    _row(rf"i {ADVERB}prefer (?P<v>{OBJECT} (?P<head>\w+s?))", _PREFERENCE, "preferred {head}", "{v}"),
+    _row(rf"i {ADVERB}prefer (?P<o>\w+)", _PREFERENCE, "opinion of {o}", "prefers"),
     _row(
-        rf"i (?:no longer|don't|do not|didn't) {_ADVERB}(?:like|love|enjoy) (?P<o>{_OBJECT}){_LATELY}",
+        rf"i (?:no longer|don't|do not|didn't) {ADVERB}(?:like|love|enjoy) (?P<o>{OBJECT}){LATELY}",
         _PREFERENCE,
         "opinion of {o}",
         "dislikes",
         listed="o",
     ),
-    _row(rf"i {_ADVERB}(?:love|adore) (?P<o>{_OBJECT}){_LATELY}", _PREFERENCE, "opinion of {o}", "loves", listed="o"),
-    _row(rf"i {_ADVERB}(?:like|enjoy) (?P<o>{_OBJECT}){_LATELY}", _PREFERENCE, "opinion of {o}", "likes", listed="o"),
+    _row(rf"i {ADVERB}(?:love|adore) (?P<o>{OBJECT}){LATELY}", _PREFERENCE, "opinion of {o}", "loves", listed="o"),
+    _row(rf"i {ADVERB}(?:like|enjoy) (?P<o>{OBJECT}){LATELY}", _PREFERENCE, "opinion of {o}", "likes", listed="o"),
     _row(
-        rf"i {_ADVERB}(?:hate|detest|loathe|can't stand|cannot stand) (?P<o>{_OBJECT}){_LATELY}",
+        rf"i {ADVERB}(?:hate|detest|loathe|can't stand|cannot stand) (?P<o>{OBJECT}){LATELY}",
         _PREFERENCE,
         "opinion of {o}",
         "hates",
         listed="o",
     ),
-    _row(rf"i {_ADVERB}dislike (?P<o>{_OBJECT}){_LATELY}", _PREFERENCE, "opinion of {o}", "dislikes", listed="o"),
+    _row(rf"i {ADVERB}dislike (?P<o>{OBJECT}){LATELY}", _PREFERENCE, "opinion of {o}", "dislikes", listed="o"),
     _row(
-        rf"{_I_AM} (?:a (?:big|huge) fan of|fond of|crazy about) (?P<o>{_OBJECT})",
+        rf"{I_AM} (?:a (?:big|huge) fan of|fond of|crazy about) (?P<o>{OBJECT})",
         _PREFERENCE,
         "opinion of {o}",
         "loves",
         listed="o",
     ),
     _row(
-        rf"{_I_AM} not (?:a (?:big |huge )?fan of|fond of) (?P<o>{_OBJECT})",
+        rf"{I_AM} not (?:a (?:big |huge )?fan of|fond of) (?P<o>{OBJECT})",
         _PREFERENCE,
         "opinion of {o}",
         "dislikes",
@@ -272,29 +205,29 @@ ENGLISH = (
     _row(r"(?:my|our|the) goal(?: here)? is (?:to )?(?P<v>\S.{2,120})", _GOAL, "goal", "{v}"),
     _row(r"(?:i|we)(?:'re|'m| am| are) (?:planning|aiming) to (?P<v>\S.{2,80})", _GOAL, "plans to {v}", "yes"),
     _row(
-        r"(?:i|we)(?:'ve| have)?(?: finally| now)? (?:decided (?:to (?:go (?:with|to|for)|use|take|book|visit) |on "
-        r"|for )"
-        r"|chose|chosen|settled on|agreed on|picked|opted for|went with) ?(?P<o>" + _CHOICE + r")",
+        r"(?:i|we)(?:'ve| have)?(?: finally| now)?"
+        r" (?:decided (?:to (?:go (?:with|to|for)|use|take|book|visit) |on |for )"
+        rf"|chose|chosen|settled on|agreed on|picked|opted for|went with) ?(?P<o>{CHOICE})",
         _DECISION,
         "decision for {o}",
         "yes",
     ),
     _row(
-        r"(?:(?:ok(?:ay)?|great|perfect|good|yes|alright|all right|sounds good),? )*(?:let's|let us|(?:i|we)(?:'ll"
-        r"| will))"
-        r" (?:go (?:with|for|to)|choose|pick|book|take) (?P<o>" + _CHOICE + r")(?: then| please)?",
+        r"(?:(?:ok(?:ay)?|great|perfect|good|yes|alright|all right|sounds good),? )*"
+        r"(?:let's|let us|(?:i|we)(?:'ll| will)) (?:go (?:with|for|to)|choose|pick|book|take)"
+        rf" (?P<o>{CHOICE})(?: then| please)?",
         _DECISION,
         "decision for {o}",
         "yes",
     ),
     _row(r"(?:i|we)(?:'ve| have)?(?: finally)? decided to (?P<o>\S.{2,80})", _DECISION, "decision to {o}", "yes"),
     _row(
-        rf"(?:i|we)(?:'ll| will| promise to|'m going to| am going to) (?P<o>\S.{{2,80}}?) (?P<v>{_WHEN})",
+        rf"(?:i|we)(?:'ll| will| promise to|'m going to| am going to) (?P<o>\S.{{2,80}}?) (?P<v>{WHEN})",
         _COMMITMENT,
         "will {o}",
         "{v}",
     ),
-    _row(rf"(?:please )?remind me to (?P<o>\S.{{2,80}}?)(?: (?P<v>{_WHEN}))?", _COMMITMENT, "to do: {o}", "{v}"),
+    _row(rf"(?:please )?remind me to (?P<o>\S.{{2,80}}?)(?: (?P<v>{WHEN}))?", _COMMITMENT, "to do: {o}", "{v}"),
     _row(
         r"i (?:need|have) to (?P<o>\S.{2,80}?) (?P<v>(?:by|before|until) .{2,40})",
         _COMMITMENT,
@@ -303,24 +236,23 @@ ENGLISH = (
     ),
     # What is called mine, and what is so.
     _row(
-        rf"(?:my|our) (?P<a>{_OWNED})(?:'s| is| are)(?: now| actually)? (?!(?:so|very|really|not|going|getting"
-        rf"|great|good|bad|amazing)\b)"
-        r"(?P<v>\S.{0,80})",
+        rf"(?:my|our) (?P<a>{OWNED})(?:'s| is| are)(?: now| actually)?"
+        r" (?!(?:so|very|really|not|going|getting|great|good|bad|amazing)\b)(?P<v>\S.{0,80})",
         _IDENTITY,
         "{a}",
         "{v}",
     ),
     _row(
-        rf"(?:my|our|the) (?P<a>{_NOUNS}) (?:has |have )?(?:been |was |were |is |are )?(?:changed|moved|switched"
-        rf"|updated|renamed|postponed"
-        rf"|rescheduled|raised|lowered)(?: from (?P<was>{_SHORT}))? to (?P<v>{_SHORT})",
+        rf"(?:my|our|the) (?P<a>{NOUNS}) (?:has |have )?(?:been |was |were |is |are )?"
+        r"(?:changed|moved|switched|updated|renamed|postponed|rescheduled|raised|lowered)"
+        rf"(?: from (?P<was>{SHORT}))? to (?P<v>{SHORT})",
         _WORLD,
         "{a}",
         "{v}",
         correction=True,
     ),
     _row(
-        rf"(?:my|our|the) (?P<a>{_NOUNS})(?:'s| is| are)(?: now| actually)? (?:on |at )?(?P<v>{_VALUE})",
+        rf"(?:my|our|the) (?P<a>{NOUNS})(?:'s| is| are)(?: now| actually)? (?:on |at )?(?P<v>{VALUE})",
         _WORLD,
         "{a}",
         "{v}",
@@ -332,9 +264,9 @@ ENGLISH = (
         "{v}",
     ),
     _row(
-        r"i(?:'ve| have)?(?: was| been| just| got)? ?(?:was |been )?(?:moved|switched|transferred|reassigned"
-        r"|assigned) from (?P<was>\S.{0,40}?) to"
-        r" (?P<v>\S.{0,40}?)(?: now)?",
+        r"i(?:'ve| have)?(?: was| been| just| got)? ?(?:was |been )?"
+        r"(?:moved|switched|transferred|reassigned|assigned)"
+        r" from (?P<was>\S.{0,40}?) to (?P<v>\S.{0,40}?)(?: now)?",
         _WORLD,
         "",
         "{v}",
