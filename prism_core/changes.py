@@ -97,7 +97,7 @@ class ReplaceUnit:
 
 @dataclass(frozen=True, slots=True)
 class AddLink:
-    """A new link. Adding a stored (source, target, relation) again replaces confidence and reason."""
+    """A new link. Adding a stored (source, target, relation) again replaces the rest."""
 
     link: Link
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
@@ -20,7 +20,9 @@ SHOWN = 400
 LONGEST_EVENT = 8_000
 MOST_FACTS = 12
 LONGEST_NAME = 200
+LONGEST_LABEL = 60
 _YES = frozenset({"yes", "true"})
+_NONE = frozenset({"", "unrelated", "none", "parallel"})
 _FOUND = "found by a language model"
 _RELATIONS: Mapping[str, Relation] = {
     "premise": Relation.REQUIRES,
@@ -134,10 +136,12 @@ class LLMReader:
     Attributes:
         model: asks and checks.
         taxonomy: the labels to choose from.
+        relations: what labels of its own for relations stand for, by label in the form of `text.normalize`.
     """
 
     model: StructuredLLM
     taxonomy: IntentTaxonomy
+    relations: Mapping[str, Relation] = field(default_factory=dict)
 
     def read(self, unit: MemoryUnit, earlier: Sequence[MemoryUnit]) -> Understood:
         """Read a unit.
@@ -166,8 +170,34 @@ class LLMReader:
             ),
             score=answer.importance,
             claims=tuple(_claims(answer.facts, unit, speaker)),
-            links=tuple(_links(answer.relations, unit, shown)),
+            links=tuple(self._links(answer.relations, unit, shown)),
         )
+
+    def _links(
+        self, relations: Sequence[_RelationRead], unit: MemoryUnit, shown: Sequence[MemoryUnit]
+    ) -> Iterator[Link]:
+        for each in relations[:MOST_EARLIER]:
+            number = each.candidate.strip().rstrip(".")
+            if not (number.isascii() and number.isdigit() and len(number) == 1 and 1 <= int(number) <= len(shown)):
+                continue
+            source, name = shown[int(number) - 1], normalize(each.relation)
+            if name in _NONE or source.id == unit.id:
+                continue
+            relation, label = _RELATIONS.get(name, Relation.RELATED), ""
+            if relation is Relation.RELATED:
+                own = each.relation if each.label.strip() == "" else each.label
+                label = _label(own, source, unit, shown)
+                relation = self.relations.get(normalize(label), relation)
+            said = _one_line(each.reason)
+            reason = said if said and not _quotes_others(said, source, unit, shown) else _FOUND
+            yield Link(
+                source=source.id,
+                target=unit.id,
+                relation=relation,
+                confidence=each.confidence,
+                reason=reason,
+                label=label,
+            )
 
 
 def _claims(facts: Sequence[_FactRead], unit: MemoryUnit, speaker: str) -> Iterator[Claim]:
@@ -198,20 +228,11 @@ def _borne_out(attribute: str, value: str, text: str) -> bool:
     return bool(terms) and len(terms & held) * 2 >= len(terms)
 
 
-def _links(relations: Sequence[_RelationRead], unit: MemoryUnit, shown: Sequence[MemoryUnit]) -> Iterator[Link]:
-    for each in relations[:MOST_EARLIER]:
-        number = each.candidate.strip().rstrip(".")
-        if not (number.isascii() and number.isdigit() and len(number) == 1 and 1 <= int(number) <= len(shown)):
-            continue
-        source = shown[int(number) - 1]
-        name = normalize(each.relation)
-        relation = _RELATIONS.get(name, Relation.RELATED)
-        if name in ("", "unrelated", "none", "parallel") or source.id == unit.id:
-            continue
-        label = each.label.strip() or (each.relation if relation is Relation.RELATED else "")
-        said = _one_line(": ".join(part for part in (label, each.reason.strip()) if part))
-        reason = said if said and not _quotes_others(said, source, unit, shown) else _FOUND
-        yield Link(source=source.id, target=unit.id, relation=relation, confidence=each.confidence, reason=reason)
+def _label(text: str, source: MemoryUnit, unit: MemoryUnit, shown: Sequence[MemoryUnit]) -> str:
+    """A label for a relation, if it is one: short, and of nothing but the two units."""
+    line = " ".join(text.split())
+    usable = normalize(line) != "other" and len(line) <= LONGEST_LABEL and not _quotes_others(line, source, unit, shown)
+    return line if usable else ""
 
 
 def _quotes_others(reason: str, source: MemoryUnit, unit: MemoryUnit, shown: Sequence[MemoryUnit]) -> bool:

@@ -15,6 +15,7 @@ from prism_core.encode.taxonomy import IntentTaxonomy
 from prism_core.llm import StructuredLLM
 from prism_core.memory.enriching import Enricher, worth_reading
 from prism_core.memory.labelling import stored_taxonomy
+from prism_core.memory.linking import promoted_labels
 from prism_core.memory.parts import GuardedIndex, IndexKind, Store, choose_index
 from prism_core.memory.recorder import Recorder
 from prism_core.protocols import Clock, Embedder, IdFactory, Introspector, TokenCounter, VectorIndex
@@ -90,7 +91,7 @@ def assemble(store: Store, wanted: Wanted, *, create: bool) -> Assembly:
         readable=without_recalled,
     )
     recorder = Recorder(ledger, states, encoder, wanted.embedder, wanted.clock)
-    reader = None if options.llm is None else LLMReader(options.llm, taxonomy)
+    reader = None if options.llm is None else LLMReader(options.llm, taxonomy, promoted_labels(ledger))
     planning = wanted.planning or PlanningOptions()
     planner = RulePlanner(tagger, partial(named, extractor=options.extractor))
     return Assembly(

@@ -1,19 +1,24 @@
-"""Links that a caller makes, such as those of an imported graph."""
+"""Links that a caller makes, such as those of an imported graph, and what labels of links stand for."""
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 
-from prism_core.changes import AddLink
-from prism_core.errors import InvalidLinkError, StaleReadError, UnknownUnitError, WriteConflictError
+from prism_core.changes import AddLink, Change, RemoveLink
+from prism_core.errors import InvalidLinkError, QueryError, StaleReadError, UnknownUnitError, WriteConflictError
 from prism_core.memory.reader import Reader
 from prism_core.memory.recorder import MAX_ATTEMPTS, Recorder, back_off
-from prism_core.protocols import Clock, Delta
+from prism_core.protocols import Clock, Delta, Ledger
 from prism_core.storage.ledger import SqlLedger
 from prism_core.storage.state import ScopeState
 from prism_core.storage.states import ScopeStates
-from prism_core.types import ACYCLIC_RELATIONS, Link, Scope
+from prism_core.text import normalize
+from prism_core.types import ACYCLIC_RELATIONS, Link, Relation, Scope
+
+META_PROMOTED = "promoted relations"
 
 
 class LinkVerbs(ABC):
@@ -50,26 +55,92 @@ class LinkVerbs(ABC):
             WriteConflictError: if other processes kept changing the scope.
             LedgerError: if the database refused.
         """
-        checked, given = self._enter("link", scope), list(links)
-        with self._recorder.lock(checked):
+        given = list(links)
+        return self._relink(self._enter("link", scope), lambda state: (_checked(given, state), []))
+
+    def relation_labels(self, *, scope: object) -> Mapping[str, int]:
+        """How many RELATED links of a scope carry each label, the most frequent first, labels case-folded.
+
+        They are what a language model found where no relation fitted; one that recurs may deserve `promote_label`.
+        """
+        links = self.links(scope=scope)
+        labels = (normalize(link.label) for link in links if link.relation is Relation.RELATED and link.label)
+        return dict(Counter(labels).most_common())
+
+    def promote_label(self, label: str, relation: Relation | str, *, scope: object) -> int:
+        """Make a named relation of a label: of a scope's RELATED links that carry it, and of those a model will find.
+
+        The links keep label, confidence and reason. What the model finds from the next opening of the store on, in any
+        scope, is of the named relation at once.
+
+        Args:
+            label: as `relation_labels` has it, in whatever case.
+            relation: what it stands for.
+            scope: whose links.
+
+        Returns:
+            How many links of the scope changed.
+
+        Raises:
+            QueryError: if the label is empty, or the relation is unknown or RELATED itself.
+            CausalCycleError: if a link would run against the arrow of time; nothing is changed.
+            WriteConflictError: if other processes kept changing the scope.
+        """
+        checked, wanted, named = self._enter("promote_label", scope), normalize(label), _named(relation)
+        if not wanted:
+            raise QueryError("label", label, "pass one that relation_labels lists")
+        count = self._relink(checked, lambda state: _promoted(wanted, named, state))
+        known = {text: name.value for text, name in promoted_labels(self._ledger).items()}
+        self._ledger.set_meta(META_PROMOTED, json.dumps(known | {wanted: named.value}, ensure_ascii=False))
+        return count
+
+    def _relink(self, scope: Scope, plan: Callable[[ScopeState], tuple[list[Link], list[Link]]]) -> int:
+        """Add and remove the links that are planned against the latest state; how many were added or changed."""
+        with self._recorder.lock(scope):
             for attempt in range(MAX_ATTEMPTS):
-                state = self._reader.ready(checked)
+                state = self._reader.ready(scope)
                 with state.lock:
                     state.catch_up()
-                    fresh, based_on = _checked(given, state), state.position
-                if not fresh:
+                    (added, removed), based_on = plan(state), state.position
+                changes: list[Change] = [AddLink(link) for link in added]
+                changes += [RemoveLink(link, "its label was promoted") for link in removed]
+                if not changes:
                     return 0
-                changes = [AddLink(link) for link in fresh]
                 try:
-                    position = self._ledger.commit(checked, changes, based_on=based_on, recorded_at=self._clock())
+                    position = self._ledger.commit(scope, changes, based_on=based_on, recorded_at=self._clock())
                 except StaleReadError:
                     back_off(attempt)
                     continue
                 with state.lock:
                     if state.position == based_on:
-                        state.apply(Delta([], fresh, [], position))
-                return len(fresh)
+                        state.apply(Delta([], added, [], position, removed))
+                return max(len(added), len(removed))
         raise WriteConflictError(MAX_ATTEMPTS)
+
+
+def promoted_labels(ledger: Ledger) -> Mapping[str, Relation]:
+    """The relations that labels stand for in a store, by label in the form of `text.normalize`."""
+    return {label: Relation(name) for label, name in json.loads(ledger.get_meta(META_PROMOTED) or "{}").items()}
+
+
+def _named(relation: Relation | str) -> Relation:
+    names = [each.value for each in Relation if each is not Relation.RELATED]
+    if relation not in names:
+        raise QueryError("relation", relation, f"choose one of {', '.join(names)}")
+    return Relation(relation)
+
+
+def _promoted(label: str, relation: Relation, state: ScopeState) -> tuple[list[Link], list[Link]]:
+    """The links that take the place of RELATED links of a label, and those links; what is linked so already stays."""
+    graph = state.graph.graph
+    related = (link for link in _links_of(state) if link.relation is Relation.RELATED)
+    old = [link for link in related if normalize(link.label) == label]
+    new = [
+        link.model_copy(update={"relation": relation})
+        for link in old
+        if not graph.has_edge(link.source, link.target, key=relation)
+    ]
+    return _checked(new, state), old
 
 
 def _links_of(state: ScopeState) -> list[Link]:

@@ -120,15 +120,17 @@ def link_row(link: Link, seq: int, *, removed: bool = False) -> Values:
         "relation": link.relation.value,
         "confidence": link.confidence,
         "reason": link.reason,
+        "label": link.label,
         "removed": int(removed),
         "changed_seq": seq,
     }
 
 
 def load_link(row: Sequence[Any]) -> Link:
-    """The link of a row that begins with source, target, relation, confidence, reason."""
-    source, target, relation, confidence, reason = row[:5]
-    return Link(source=source, target=target, relation=Relation(relation), confidence=confidence, reason=reason)
+    """The link of a row that begins with source, target, relation, confidence, reason, label."""
+    source, target, relation, confidence, reason, label = row[:6]
+    kind = Relation(relation)
+    return Link(source=source, target=target, relation=kind, confidence=confidence, reason=reason, label=label)
 
 
 def dump_vector(vector: FloatArray) -> bytes:

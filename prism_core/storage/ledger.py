@@ -41,6 +41,7 @@ _LINKS_SINCE = _since(
     schema.links.c.relation,
     schema.links.c.confidence,
     schema.links.c.reason,
+    schema.links.c.label,
     schema.links.c.removed,
 ).order_by(schema.links.c.changed_seq)
 _VECTORS_SINCE = _since(schema.vectors, schema.vectors.c.unit_id, schema.vectors.c.vector).order_by(

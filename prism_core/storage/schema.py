@@ -21,7 +21,7 @@ from sqlalchemy import (
     text,
 )
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 """Raised whenever an older prism-memory could not read what this one writes."""
 
 metadata = MetaData()
@@ -105,6 +105,7 @@ links = Table(
     Column("relation", Text, primary_key=True),
     Column("confidence", Float, nullable=False),
     Column("reason", Text, nullable=False),
+    Column("label", Text, nullable=False),
     # A link that was removed stays as a row, so that projections which follow by seq hear of it.
     Column("removed", Integer, nullable=False),
     Column("changed_seq", Integer, nullable=False),

@@ -65,7 +65,9 @@ _UPDATE_UNIT = Prepared(
     .values({name: bindparam(name) for name in _UPDATED})
 )
 _PUT_LINK = _replacing(
-    schema.links, ("scope_id", "source", "target", "relation"), ("confidence", "reason", "removed", "changed_seq")
+    schema.links,
+    ("scope_id", "source", "target", "relation"),
+    ("confidence", "reason", "label", "removed", "changed_seq"),
 )
 _GIVE_UP_FACT = Prepared(
     delete(schema.current_facts).where(

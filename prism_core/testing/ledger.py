@@ -138,11 +138,15 @@ class LedgerContract(ErasureContract):
         with pytest.raises(UnknownReceiptError):
             ledger.receipt(ALICE, "r2")
 
-    def test_a_repeated_link_replaces_confidence_and_reason(self, ledger: Ledger) -> None:
+    def test_a_repeated_link_replaces_all_but_its_ends(self, ledger: Ledger) -> None:
         commit(ledger, add("u1"), add("u2"), _link("u1", "u2", confidence=0.5))
-        commit(ledger, _link("u1", "u2", confidence=0.9, reason="seen"), _link("u1", "u2", relation=Relation.CAUSES))
+        commit(
+            ledger,
+            _link("u1", "u2", confidence=0.9, reason="seen", label="mirrors"),
+            _link("u1", "u2", relation=Relation.CAUSES),
+        )
         expected = [
-            Link(source="u1", target="u2", relation=Relation.FOLLOWS, confidence=0.9, reason="seen"),
+            Link(source="u1", target="u2", relation=Relation.FOLLOWS, confidence=0.9, reason="seen", label="mirrors"),
             Link(source="u1", target="u2", relation=Relation.CAUSES),
         ]
         assert list(ledger.delta(ALICE, 0).links) == expected

@@ -187,6 +187,7 @@ class Link(Model):
         relation: what relates them.
         confidence: in [0, 1].
         reason: why the link was made, in words a person can check.
+        label: what relates them in a language model's or a caller's own words; empty where `relation` says it all.
     """
 
     source: str
@@ -194,6 +195,7 @@ class Link(Model):
     relation: Relation
     confidence: Share = 1.0
     reason: str = ""
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)

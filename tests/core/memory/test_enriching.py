@@ -98,7 +98,7 @@ def test_b3_a_number_that_was_not_shown_is_dropped_and_the_rest_kept() -> None:
     found = {link.relation: link for link in memory.links(scope=SCOPE) if link.target == second.unit_id}
     assert found[Relation.REQUIRES].source == first.unit_id
     assert found[Relation.REQUIRES].confidence == 0.8
-    assert found[Relation.RELATED].reason == "mirrors: same shape"
+    assert (found[Relation.RELATED].label, found[Relation.RELATED].reason) == ("mirrors", "same shape")
     assert Relation.CAUSES not in found
 
 

@@ -20,6 +20,7 @@ from prism_core.errors import (
 )
 from prism_core.results import Position, Receipt, ReceiptStatus
 from prism_core.storage.ledger import SqlLedger
+from prism_core.storage.schema import FORMAT_VERSION
 from prism_core.testing import LedgerContract
 from prism_core.testing.scripted import ALICE, BOB, START, add, commit, make_unit, unit_vectors
 from prism_core.types import Event
@@ -169,7 +170,7 @@ class TestOpening:
             SqlLedger.open(url_of(tmp_path))
         assert (tmp_path / "ledger.db").read_bytes().startswith(b"certainly")
 
-    @pytest.mark.parametrize("version", ["2", "0"])
+    @pytest.mark.parametrize("version", ["1", "3", "0"])
     def test_another_format_version_is_refused(self, tmp_path: Path, version: str) -> None:
         SqlLedger.open(url_of(tmp_path)).close()
         connection = sqlite3.connect(tmp_path / "ledger.db")
@@ -178,7 +179,7 @@ class TestOpening:
         connection.close()
         with pytest.raises(FormatVersionError) as caught:
             SqlLedger.open(url_of(tmp_path))
-        assert (caught.value.stored, caught.value.supported) == (int(version), 1)
+        assert (caught.value.stored, caught.value.supported) == (int(version), FORMAT_VERSION)
 
     def test_commits_are_flushed_to_the_disk(self, ledger: SqlLedger, tmp_path: Path) -> None:
         with ledger._database.reading("look") as connection:
