@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from prism_core.text.normal import normalize
 
@@ -29,6 +30,8 @@ _HEAD = re.compile(r"\A(?:[,;:\"'“”‘()\[\]{}「《]|\.(?!\d))+")
 _TAIL = re.compile(r"(?:[.,;:!()\[\]{}“”。、」》]|(?<![\d'\"])['\"’])+\Z")
 
 
+# Writing one message asks for its wording several times.
+@lru_cache(maxsize=256)
 def wording(text: str) -> str:
     """The words of a text in their order, without articles, courtesies and punctuation, contractions in full.
 
@@ -44,5 +47,5 @@ def wording(text: str) -> str:
     for form, full in _IN_FULL:
         said = form.sub(full, said)
     tokens = _COURTESY.sub(" ", _REQUEST.sub(r"\1", said)).replace("?", " ? ").split()
-    words = [word for token in tokens if (word := _TAIL.sub("", _HEAD.sub("", token)))]
+    words = [word for token in tokens if (word := token if token.isalnum() else _TAIL.sub("", _HEAD.sub("", token)))]
     return " ".join(words) if any(word != "?" for word in words) else normalize(text)
