@@ -8,7 +8,18 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any, Self
 
-from sqlalchemy import Connection, ScalarSelect, Select, bindparam, delete, exists, func, literal, or_, select
+from sqlalchemy import (
+    Connection,
+    ScalarSelect,
+    Select,
+    bindparam,
+    delete,
+    exists,
+    func,
+    literal,
+    or_,
+    select,
+)
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from prism_core.changes import Change, FloatArray
@@ -70,18 +81,22 @@ _VECTORS = Prepared(
         schema.vectors.c.vector.is_not(None),
     )
 )
-_BY_KEY = select(schema.keys.c.unit_id).where(
-    schema.keys.c.scope_id == _SCOPE, schema.keys.c.idempotency_key == bindparam("idempotency_key")
-)
-_BY_TEXT = (
-    select(schema.units.c.unit_id)
-    .where(
-        schema.units.c.scope_id == _SCOPE,
-        schema.units.c.text_hash == bindparam("text_hash"),
-        schema.units.c.kind == bindparam("kind"),
+_BY_KEY = Prepared(
+    select(schema.keys.c.unit_id).where(
+        schema.keys.c.scope_id == _SCOPE, schema.keys.c.idempotency_key == bindparam("idempotency_key")
     )
-    .order_by(schema.units.c.pk)
-    .limit(1)
+)
+_BY_TEXT = Prepared(
+    select(schema.units.c.unit_id).where(
+        schema.units.c.pk
+        == select(func.min(schema.units.c.pk))
+        .where(
+            schema.units.c.scope_id == _SCOPE,
+            schema.units.c.text_hash == bindparam("text_hash"),
+            schema.units.c.kind == bindparam("kind"),
+        )
+        .scalar_subquery()
+    )
 )
 _LOG = (
     select(
@@ -481,10 +496,9 @@ class SqlLedger:
         with suppress(LedgerError):
             self._database.settle()
 
-    def _find(self, statement: Select[Any], scope: Scope, **parameters: object) -> str | None:
-        with self._database.reading("look up a unit") as connection:
-            found: str | None = connection.scalar(statement, {"key": scope_key(scope), **parameters})
-        return found
+    def _find(self, statement: Prepared, scope: Scope, **parameters: object) -> str | None:
+        rows = self._database.fetch("look up a unit", statement, {"key": scope_key(scope), **parameters})
+        return rows[0][0] if rows else None
 
     def _by_ids(self, operation: str, statement: Prepared, scope: Scope, ids: Sequence[str]) -> list[Any]:
         return self._database.fetch(operation, statement, {"key": scope_key(scope), "ids": json.dumps(list(ids))})
