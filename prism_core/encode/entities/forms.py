@@ -35,16 +35,39 @@ _ZH_UNIT = (
 )
 _ZH_HOLIDAY = r"(?:元旦|春节|元宵节|清明节|劳动节|端午节|中秋节|国庆节|圣诞节|情人节|除夕)"
 
-FORMS: tuple[tuple[EntityType, re.Pattern[str]], ...] = (
-    (EntityType.URL, re.compile(r"(?:https?|ftp|file)://[^\s<>\"'）】\])]+[^\s<>\"'.,;:!?)\]）】]")),
-    (EntityType.EMAIL, re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]+(?:\.[\w-]+)+")),
+# What a text must hold for a form to be looked for: most texts hold little of it, and the forms cost far more.
+_ADDRESS = re.compile("://")
+_AT = re.compile("@")
+_DOT = re.compile(r"\.")
+_SLASH = re.compile(r"[/\\]")
+_QUOTE = re.compile('"')
+_TICK = re.compile("`")
+_CALL = re.compile(r"\(")
+_INNER = re.compile("_|[a-z][A-Z]")
+_MISHAP = re.compile("Error|Exception|Warning")
+_DIGIT = re.compile(r"\d")
+_DATE = re.compile(
+    r"\d|day\b|week|month|year|ago\b|summer|winter|spring|autumn|fall|Christmas|Easter|Thanks|Hallow|tomorrow"
+    r"|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|[年月日号周期天节夕旦拜]"
+)
+_TIME = re.compile(r"[\d点时]|noon|midnight", re.IGNORECASE)
+_QUANTITY = re.compile(
+    r"[\d〇一二三四五六七八九十百千万两]|one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|thirty|fifty|hundred|half",
+    re.IGNORECASE,
+)
+
+FORMS: tuple[tuple[EntityType, re.Pattern[str], re.Pattern[str]], ...] = (
+    (EntityType.URL, _ADDRESS, re.compile(r"(?:https?|ftp|file)://[^\s<>\"'）】\])]+[^\s<>\"'.,;:!?)\]）】]")),
+    (EntityType.EMAIL, _AT, re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]+(?:\.[\w-]+)+")),
     (
         EntityType.FILE,
+        _DOT,
         re.compile(rf"(?<![\w/.@-])(?:~?/)?(?:[\w@-]+/)*+(?:[\w-]+\.)+(?:{_SUFFIXES})\b(?!\()", re.IGNORECASE),
     ),
-    (EntityType.PATH, re.compile(r"(?<![\w/.:])(?:~|\.{1,2})?(?:/[\w.@+-]+){2,}/?|\b[A-Z]:\\[\w\\.-]+")),
+    (EntityType.PATH, _SLASH, re.compile(r"(?<![\w/.:])(?:~|\.{1,2})?(?:/[\w.@+-]+){2,}/?|\b[A-Z]:\\[\w\\.-]+")),
     (
         EntityType.DATE,
+        _DATE,
         re.compile(
             rf"\b{_YEAR}-\d\d?-\d\d?(?:T\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?|\b)|\b\d\d?[/.]\d\d?[/.]{_YEAR}\b"
             rf"|\b{_MONTH}\s+{_DAY}(?:\s?[-–]\s?{_DAY})?(?:,?\s+{_YEAR})?\b|\b{_DAY}\s+(?:of\s+)?{_MONTH}(?:,?\s+{_YEAR})?"
@@ -59,6 +82,7 @@ FORMS: tuple[tuple[EntityType, re.Pattern[str]], ...] = (
     ),
     (
         EntityType.TIME,
+        _TIME,
         re.compile(
             r"\b\d{1,2}:\d\d(?::\d\d)?(?:\s?[ap]\.?m\b\.?)?|\b\d{1,2}\s?[ap]\.?m\b\.?|\b(?:noon|midnight)\b"
             r"|\b\d{1,2} o'clock\b"
@@ -68,6 +92,7 @@ FORMS: tuple[tuple[EntityType, re.Pattern[str]], ...] = (
     ),
     (
         EntityType.QUANTITY,
+        _QUANTITY,
         re.compile(
             rf"[$€£¥]\s?{_NUMBER}(?:\s?(?:k|m|bn|million|billion|thousand)\b)?"
             rf"|(?<![\w.,])\d+(?:\.\d+)?(?:\s?[x×]\s?\d+(?:\.\d+)?){{1,2}}\s?{_UNIT}(?![\w])"
@@ -76,25 +101,39 @@ FORMS: tuple[tuple[EntityType, re.Pattern[str]], ...] = (
             re.IGNORECASE,
         ),
     ),
-    (EntityType.PERSON, re.compile(r"(?<=\"first_name\": \")[^\"\n]{1,40}+|(?<=\"last_name\": \")[^\"\n]{1,40}+")),
-    (EntityType.CODE, re.compile(r"(?<![\w.])[A-Z]\w{1,40}(?:Error|Exception|Warning)\b")),
-    (EntityType.CODE, re.compile(r"`([^`\n]{1,80})`")),
-    (EntityType.ID, re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b(?=[a-f]*\d)[0-9a-f]{7,40}\b")),
-    (EntityType.ID, re.compile(r"(?<![\w])[A-Za-z]+(?:_[A-Za-z0-9]+)*_\d+(?![\w])")),
-    (EntityType.ID, re.compile(r"(?<![\w-])[A-Z]{1,6}-\d{2,}(?:-[A-Z0-9]+)*(?![\w])")),
-    (EntityType.ID, re.compile(r"(?<![\w$€£¥.,-])(?=[A-Z0-9]*[A-Z])(?=[A-Z0-9]*\d)[A-Z0-9]{4,12}(?![\w])")),
-    (EntityType.ID, re.compile(r"(?<=\")[A-Z]{2,5}(?=\")")),
-    (EntityType.ID, re.compile(r"(?<![\w$€£¥.,/-])(?<!\d )(?<!\": )(?!(?:19|20)\d\d\b)\d{4,}(?![\w/-]|[.,]\d| ?%)")),
-    (EntityType.CODE, re.compile(r"(?<![\w.])[A-Za-z_][\w]*(?:\.[A-Za-z_]\w*)+(?=\()|(?<![\w.])[a-z_]\w*(?=\()")),
-    (EntityType.CODE, re.compile(r"(?<![\w])[a-z]++(?:_[a-z0-9]++)++(?![\w]|\"\s?:)|\b[a-z]+(?:[A-Z][a-z0-9]+)+\b")),
+    (
+        EntityType.PERSON,
+        _QUOTE,
+        re.compile(r"(?<=\"first_name\": \")[^\"\n]{1,40}+|(?<=\"last_name\": \")[^\"\n]{1,40}+"),
+    ),
+    (EntityType.CODE, _MISHAP, re.compile(r"(?<![\w.])[A-Z]\w{1,40}(?:Error|Exception|Warning)\b")),
+    (EntityType.CODE, _TICK, re.compile(r"`([^`\n]{1,80})`")),
+    (
+        EntityType.ID,
+        _DIGIT,
+        re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b(?=[a-f]*\d)[0-9a-f]{7,40}\b"),
+    ),
+    (EntityType.ID, _DIGIT, re.compile(r"(?<![\w])[A-Za-z]+(?:_[A-Za-z0-9]+)*_\d+(?![\w])")),
+    (EntityType.ID, _DIGIT, re.compile(r"(?<![\w-])[A-Z]{1,6}-\d{2,}(?:-[A-Z0-9]+)*(?![\w])")),
+    (EntityType.ID, _DIGIT, re.compile(r"(?<![\w$€£¥.,-])(?=[A-Z0-9]*[A-Z])(?=[A-Z0-9]*\d)[A-Z0-9]{4,12}(?![\w])")),
+    (EntityType.ID, _QUOTE, re.compile(r"(?<=\")[A-Z]{2,5}(?=\")")),
+    (
+        EntityType.ID,
+        _DIGIT,
+        re.compile(r"(?<![\w$€£¥.,/-])(?<!\d )(?<!\": )(?!(?:19|20)\d\d\b)\d{4,}(?![\w/-]|[.,]\d| ?%)"),
+    ),
+    (
+        EntityType.CODE,
+        _CALL,
+        re.compile(r"(?<![\w.])[A-Za-z_][\w]*(?:\.[A-Za-z_]\w*)+(?=\()|(?<![\w.])[a-z_]\w*(?=\()"),
+    ),
+    (
+        EntityType.CODE,
+        _INNER,
+        re.compile(r"(?<![\w])[a-z]++(?:_[a-z0-9]++)++(?![\w]|\"\s?:)|\b[a-z]+(?:[A-Z][a-z0-9]+)+\b"),
+    ),
 )
-"""Forms by type, in order of precedence: what an earlier one takes, a later one leaves."""
-
-DATE_HINT = re.compile(
-    r"\d|day\b|week|month|year|ago\b|summer|winter|spring|autumn|fall|Christmas|Easter|Thanks|Hallow|tomorrow"
-    r"|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|[年月日号周期天节夕旦拜]"
-)
-"""A text without any of these holds no date; looking for dates costs most of all."""
+"""Types, what a text must hold, and forms, in order of precedence: what an earlier one takes, a later one leaves."""
 
 QUOTED = re.compile(
     r"[\"“]([^\"”\n]{2,80})[\"”]|《([^》\n]{1,80})》|[「“]([^」”\n]{1,80})[」”]"

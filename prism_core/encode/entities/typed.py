@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
-from prism_core.encode.entities.forms import DATE_HINT, FORMS, QUOTED
+from prism_core.encode.entities.forms import FORMS, QUOTED
 from prism_core.encode.entities.names import MAX_ENTITIES, entities, name_spans
 from prism_core.protocols import EntityExtractor
 from prism_core.text import name_form
@@ -88,9 +88,8 @@ class RuleExtractor:
         """The entities of a text, in order; none overlaps another."""
         shown = text[: self.looked_at]
         taken = _Taken(shown)
-        dated = DATE_HINT.search(shown) is not None
-        for kind, form in FORMS:
-            if kind is EntityType.DATE and not dated:
+        for kind, hint, form in FORMS:
+            if hint.search(shown) is None:
                 continue
             for match in form.finditer(shown):
                 taken.add(kind, *(match.span(1) if match.lastindex else match.span()))
@@ -99,9 +98,10 @@ class RuleExtractor:
             for match in QUOTED.finditer(shown):
                 group = next(number for number, part in enumerate(match.groups(), 1) if part)
                 taken.add(EntityType.QUOTED, *match.span(group))
-        for kind, pattern in ((_ORGANISATION, _ZH_ORGANISATION), (_PERSON, _ZH_PERSON), (_PLACE, _ZH_PLACE)):
-            for match in pattern.finditer(shown):
-                taken.add(kind, *match.span())
+        if not shown.isascii():
+            for kind, pattern in ((_ORGANISATION, _ZH_ORGANISATION), (_PERSON, _ZH_PERSON), (_PLACE, _ZH_PLACE)):
+                for match in pattern.finditer(shown):
+                    taken.add(kind, *match.span())
         for start, end, kind in (*_listed(shown), *_named(shown)):
             taken.add(kind, start, end)
         return taken.entities()
