@@ -434,16 +434,22 @@ class ScopeState:
 
     def facts_about(self, entity: str, attribute: str) -> Sequence[MemoryUnit]:
         """Every value of an attribute of an entity."""
-        known = self.facts.about(entity, attribute)
-        return self._ledger.units(self.scope, known) if known else ()
+        return self._facts_of(self.facts.about(entity, attribute))
 
     def facts_valued(self, entity: str, value: str) -> Sequence[MemoryUnit]:
         """Facts of an entity that have a value."""
-        return self._ledger.units(self.scope, self.facts.valued(entity, value))
+        return self._facts_of(self.facts.valued(entity, value))
 
     def superseding(self, unit_id: str) -> Sequence[Link]:
         """The links that lead to a unit from those it took the place of."""
         return [link for _, _, link in self.graph.graph.in_edges(unit_id, data="link") if _supersedes(link)]
+
+    def _facts_of(self, unit_ids: Sequence[str]) -> Sequence[MemoryUnit]:
+        held = {unit_id: unit for unit_id in unit_ids if (unit := self.facts.held(unit_id)) is not None}
+        missing = [unit_id for unit_id in unit_ids if unit_id not in held]
+        if missing:
+            held |= {unit.id: unit for unit in self._ledger.units(self.scope, missing)}
+        return [held[unit_id] for unit_id in unit_ids]
 
     def _offers(self, call: int) -> Offers:
         chain = self.columns.chain(call)
