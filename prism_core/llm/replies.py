@@ -42,7 +42,7 @@ def parsed(reply: str, schema: type[T]) -> T:
     Raises:
         UnusableReplyError: if it is empty, no JSON, the schema itself, or does not fit.
     """
-    problem = "it is empty"
+    problem = "it holds no JSON" if _without_thoughts(reply).strip() else "it is empty"
     for candidate in _candidates(reply[:LONGEST_REPLY]):
         try:
             return schema.model_validate(_shaped(_plain_data(candidate), schema))

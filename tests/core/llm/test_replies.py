@@ -58,11 +58,11 @@ def test_c22_a_bare_list_goes_under_the_only_list_of_the_schema() -> None:
         ("", "empty"),
         ("   \n", "empty"),
         ("<think>I cannot decide</think>", "empty"),
-        ("I am sorry, I cannot help with that.", "empty"),
+        ("I am sorry, I cannot help with that.", "no JSON"),
         (json.dumps(Tags.model_json_schema()), "repeats the schema"),
         ('{"confidence": 0.4}', "labels: Field required"),
         ('{"labels": ["search"], "confidence": 7}', "confidence: Input should be less than"),
-        ('"search"', "empty"),
+        ('"search"', "no JSON"),
     ],
 )
 def test_c22_what_cannot_be_read_says_why(reply: str, problem: str) -> None:

@@ -39,7 +39,7 @@ def test_an_unusable_answer_is_mended_once() -> None:
     llm = ScriptedLLM(BAD, GOOD)
     model = StructuredLLM(llm)
     assert ask(model) == ["search"]
-    assert "it is empty" in llm.prompts[1]
+    assert "it holds no JSON" in llm.prompts[1]
     assert BAD in llm.prompts[1]
     assert "look it up" in llm.prompts[1]
     assert model.meter.total().repairs == 1
