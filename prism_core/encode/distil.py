@@ -10,8 +10,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from prism_core.encode.chinese import CHINESE
 from prism_core.encode.clauses import clauses
-from prism_core.encode.patterns import CHINESE, ENGLISH, FactPattern
+from prism_core.encode.english import ENGLISH
+from prism_core.encode.patterns import FactPattern
 from prism_core.encode.phrases import RELATIVE
 from prism_core.types import Claim, Event, FactCategory, Kind, Source
 
