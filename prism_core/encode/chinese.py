@@ -11,6 +11,9 @@ _DECISION, _WORLD, _COMMITMENT = FactCategory.DECISION, FactCategory.WORLD_STATE
 
 _ZH_ADVERB = "(?:现在|目前|一直|真的|也|都|还|更|最|很|非常|特别|超级|比较)*"
 _ZH_VALUE = r"[^，。！？\s]{1,30}"
+_ZH_COUNT = r"(?:\d{1,2}|[一二两三四五六七八九十])"
+_ZH_KEPT = "(?:孩子|小孩|儿子|女儿|哥哥|弟弟|姐姐|妹妹|狗|猫|马|兔子|孙子|孙女)"
+_ILLNESS = "(?:[12]型)?(?:糖尿病|高血压|低血压|心脏病|哮喘|癫痫|关节炎|抑郁症|焦虑症|乳糖不耐受?|偏头痛|失眠|癌症|痛风)"
 
 CHINESE = (
     row(r"(?:我叫|我的名字(?:是|叫)|我名叫|请叫我|叫我)(?P<v>[\w·]{1,20})", _IDENTITY, "name", "{v}"),
@@ -32,6 +35,9 @@ CHINESE = (
         "{v}",
     ),
     row(rf"我的?生日是(?P<v>{_ZH_VALUE})", _IDENTITY, "birthday", "{v}"),
+    row(rf"我(?:有|养了?)(?P<v>{_ZH_COUNT})[个只条匹](?P<a>{_ZH_KEPT})", _IDENTITY, "number of {a}", "{v}"),
+    row(r"我(?:已经|刚|还)?(?P<v>结婚|离婚|单身|订婚)了?", _IDENTITY, "marital status", "{v}"),
+    row(r"我会(?:说|讲)(?P<o>[^，。！？\s]{1,20}[语文话])", _IDENTITY, "speaks {o}", "yes", listed="o"),
     row(rf"我对(?P<o>{_ZH_VALUE}?)(?:严重)?过敏", _CONSTRAINT, "allergic to {o}", "yes", listed="o"),
     row(
         rf"我(?:从来|一直|现在)?不(?:能|可以)?(?P<d>吃|喝)(?P<o>{_ZH_VALUE})",
@@ -40,7 +46,22 @@ CHINESE = (
         "yes",
         listed="o",
     ),
-    row(r"我是(?P<v>素食(?:主义)?者|纯素食者)", _CONSTRAINT, "diet", "{v}"),
+    row(r"我(?:一直)?是(?P<v>素食(?:主义)?者|纯素食者)", _CONSTRAINT, "diet", "{v}"),
+    row(
+        rf"我(?:患有|得了|有)(?P<o>{_ILLNESS})",
+        _CONSTRAINT,
+        "has {o}",
+        "yes",
+        listed="o",
+    ),
+    row(r"我(?:已经)?戒了?(?P<o>烟|酒|咖啡|糖)了?", _CONSTRAINT, "gave up {o}", "yes"),
+    row(
+        r"(?:(?:请|麻烦你?|以后|今后|从现在起)[，,]?)+(?P<v>(?:一直|总是|始终|都|永远|不要|别)再?"
+        r"(?:只)?(?:用|回答|回复|预?订|安排|发|写|叫|称呼|给我|提醒|打电话|推荐|使用|分享|安排).{1,40})",
+        _CONSTRAINT,
+        "rule: {v}",
+        "yes",
+    ),
     row(
         r"(?:我的|我们的|总)?预算(?:现在)?(?:(?P<changed>改为|改成|提高到|降到|增加到)|是|为|大约|大概)(?P<v>[^，。]*\d[^，。]*)",
         _CONSTRAINT,
@@ -81,6 +102,6 @@ CHINESE = (
         "{v}",
         correction=True,
     ),
-    row(rf"我的(?P<a>[\u4e00-\u9fffA-Za-z ]{{2,12}}?)(?:现在)?是(?P<v>{_ZH_VALUE})", _IDENTITY, "{a}", "{v}"),
+    row(rf"我的(?P<a>[\u4e00-\u9fffA-Za-z ]{{2,12}}?)(?:现在)?是 ?(?P<v>{_ZH_VALUE})", _IDENTITY, "{a}", "{v}"),
     row(r"(?P<a>[\u4e00-\u9fffA-Za-z]{2,12}?)(?:现在)?是(?P<v>[^，。\s]*\d[^，。\s]*)", _WORLD, "{a}", "{v}"),
 )

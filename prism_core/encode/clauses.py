@@ -17,7 +17,10 @@ _QUOTED_LINE = re.compile(r"^\s*>.*$", re.MULTILINE)
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _QUOTED = re.compile(r"[\"“«](?P<long>[^\"”»\n]{1,400})[\"”»]|「(?P<corner>[^」\n]{1,400})」")
 _QUOTED_WORDS = 3
-"""A quotation of more words is somebody's saying; a shorter one is a name."""
+_QUOTED_LETTERS, _QUOTED_CHARACTERS = 40, 16
+"""A quotation of more words or characters is somebody's saying; a shorter one is a name."""
+_IN_FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|my|we|our)\b|我", re.IGNORECASE)
+_NAME_WORDS = 3
 _SENTENCE = re.compile(r"[^.!?。！？；;\n]+(?:\.(?=\S)[^.!?。！？；;\n]*)*[.!?。！？；;\n]*")
 _CLAUSE_BREAK = re.compile(
     r",\s+(?:(?:and|but|so|because|since|as|which|although|though)\s+)?|，|、(?=我)"
@@ -31,7 +34,7 @@ _CONDITION = re.compile(
     re.IGNORECASE,
 )
 _DOUBT = re.compile(
-    r"\b(?:would|could|might|may|maybe|perhaps|possibly|probably|wonder(?:ing)?|wish|guess|think|not sure|should"
+    r"\b(?:would|could|might|(?-i:may)|maybe|perhaps|possibly|probably|wonder(?:ing)?|wish|guess|think|not sure|should"
     r"|evaluate"
     r"|consider(?:ing)?|used to|almost|nearly)\b|也许|或许|可能|大概|好像|应该|希望|考虑|以前|曾经|要不要",
     re.IGNORECASE,
@@ -42,6 +45,22 @@ _MATERIAL = re.compile(
     r"|type|print|complete|continue|spell|edit|improve|shorten|classify|analy[sz]e"
     r"|review|read|check|reply to|respond to)\b"
     r"[^.!?]*(?::|\n|$)|^\W*(?:请)?(?:翻译|改写|润色|总结|校对|写|续写|解释|复述)[^。！？]*[：:]",
+    re.IGNORECASE,
+)
+_COLON = re.compile(r":\s+(?=\S)|：|:$")
+_REPORTS = re.compile(
+    r"\b(?:say|says|said|saying|tells?|told|writes?|wrote|written|asks?|asked|replie[sd]|reply|answer(?:s|ed)?|claim(?:s|ed)?"
+    r"|goes|reads|quotes?|quoted|sang|sings|shout(?:s|ed)|whisper(?:s|ed)|titled|sentence|lyrics?|line|caption|transcript"
+    r"|novel|poem|story|hero|character|email|e-mail|letter|text|post|tweet|review)\b"
+    r"|[说道问答写]|原文|台词|歌词|消息|邮件|信",
+    re.IGNORECASE,
+)
+_ANNOUNCES = re.compile(
+    r"\b(?:i|i'm|i've|me|my|mine|we|our|us|fyi|btw|note|notes|correction|update|updates?|remember|reminder|important|ps"
+    r"|facts?|info|information|details?|background|context|profile|preferences?|constraints?|requirements?|rules?"
+    r"|summary|also|plus|sorry|ok|okay|yes|no|well|so|and|but|decision|plan|budget|please|first|second|third|finally"
+    r"|one thing|thing|thanks|hi|hello|hey|answer)\b"
+    r"|[我记注备更补]|另外|对了|其实|要求|偏好|决定|信息|背景|你好",
     re.IGNORECASE,
 )
 _JOKE = re.compile(
@@ -57,7 +76,7 @@ def clauses(text: str) -> Iterator[str]:
     questions the part that asks. Nothing is found in a text of more than `LOOKED_AT` characters but in its beginning.
     """
     plain = _QUOTED.sub(_kept_quotation, _QUOTED_LINE.sub("", _CODE.sub(" ", text[:LOOKED_AT])))
-    for sentence in _SENTENCE.findall(plain.replace("’", "'")):
+    for sentence in _own_sentences(plain.replace("’", "'")):
         if _MATERIAL.search(sentence):
             return  # what follows is to be worked on, and says nothing of its sender
         if _CONDITION.search(sentence) or _JOKE.search(sentence):
@@ -70,6 +89,37 @@ def clauses(text: str) -> Iterator[str]:
                 yield part
 
 
+def _own_sentences(text: str) -> Iterator[str]:
+    """The sentences without what others are reported to say: all that stands behind "she wrote:" in a line."""
+    for line in text.splitlines(keepends=True):
+        for sentence in _SENTENCE.findall(line):
+            end = _reported_from(sentence)
+            yield sentence[:end]
+            if end is not None:
+                break
+
+
+def _reported_from(sentence: str) -> int | None:
+    """Where a sentence begins to report what somebody says; None where it does not."""
+    start = 0
+    for colon in _COLON.finditer(sentence):
+        head = sentence[start : colon.start()]
+        start = colon.end()
+        if sentence.startswith("…", start):
+            continue  # a quotation, left out already
+        if _REPORTS.search(head) or (not _ANNOUNCES.search(head) and _is_name(head)):
+            return colon.start()
+    return None
+
+
+def _is_name(head: str) -> bool:
+    """Whether what stands before a colon may be the name of who speaks: "Tom: I live in Rome" is a transcript."""
+    words = head.split()
+    return len(words) <= _NAME_WORDS and all(not word[0].islower() for word in words)
+
+
 def _kept_quotation(match: re.Match[str]) -> str:
     said = match["long"] or match["corner"]
-    return f" {said} " if len(said.split()) <= _QUOTED_WORDS and len(said) <= 40 else " … "
+    most = _QUOTED_LETTERS if said.isascii() else _QUOTED_CHARACTERS
+    brief = len(said.split()) <= _QUOTED_WORDS and len(said) <= most
+    return f" {said} " if brief and not _IN_FIRST_PERSON.search(said) else " … "

@@ -53,12 +53,13 @@ _ZH_RELATIVE = re.compile(
     r"^我的?(?P<who>妹妹|姐姐|哥哥|弟弟|妈妈|爸爸|母亲|父亲|妻子|老婆|丈夫|老公|儿子|女儿|孩子|朋友|同事|室友|奶奶|爷爷)(?P<rest>.+)$"
 )
 _OF_RELATIVE = re.compile(
-    rf"^my (?P<who>{RELATIVE})(?:(?P<is>'s| is)(?= (?:[a-z]|\d))| (?P<verb>lives|works|loves|likes|hates|prefers"
+    rf"^my (?P<who>{RELATIVE})(?:(?P<is>'s| is)(?= (?:[a-z]|\d))| (?P<verb>lives|has|works|loves|likes|hates|prefers"
     rf"|enjoys|moved|can't|doesn't"
     r"|does not|dislikes|joined|turned))(?P<rest> .+)$",
     re.IGNORECASE,
 )
 _VERBS = {
+    "has": "have",
     "doesn't": "don't",
     "does not": "do not",
     "can't": "can't",

@@ -6,9 +6,14 @@ from prism_core.encode.patterns import row
 from prism_core.encode.phrases import (
     ADVERB,
     CHOICE,
+    CONDITION,
+    COUNT,
     DIET,
     I_AM,
+    ILLNESS,
+    KEPT,
     LATELY,
+    MARITAL,
     NOUNS,
     OBJECT,
     ON,
@@ -62,8 +67,17 @@ ENGLISH = (
     row(rf"(?:{I_AM}|i come) from (?P<v>{PLACE})", _IDENTITY, "origin", "{v}"),
     row(rf"i was born in (?P<v>{PLACE})", _IDENTITY, "birthplace", "{v}"),
     row(r"(?:i was born|my birthday(?:'s| is)) (?:on )?(?:the )?(?P<v>\S.{2,30})", _IDENTITY, "birthday", "{v}"),
+    row(rf"i(?:'ve| have) (?:been living|lived) in (?P<v>{PLACE}) (?:since|for) .{{1,40}}", _IDENTITY, "home", "{v}"),
     row(
-        rf"i (?:now |currently )?(?:work (?:at|for)|joined) (?P<v>{PLACE}){ON}",
+        r"i(?:'ve| have)? (?:just |recently )?(?:joined|started (?:working |(?:a|my) new job )(?:at|for|with))"
+        rf" (?P<v>{PLACE}){ON}",
+        _IDENTITY,
+        "employer",
+        "{v}",
+        correction=True,
+    ),
+    row(
+        rf"i(?:'ve| have)? (?:now |currently |been )?work(?:ing)? (?:at|for) (?P<v>{PLACE}){ON}",
         _IDENTITY,
         "employer",
         "{v}",
@@ -80,6 +94,29 @@ ENGLISH = (
         "{a}",
         "{v}",
     ),
+    row(
+        rf"i have (?:got )?an? (?P<a>{KEPT}) (?:named|called) (?P<v>(?-i:[A-Z])[\w'-]+)",
+        _IDENTITY,
+        "{a}",
+        "{v}",
+    ),
+    row(rf"i have (?:got )?(?P<v>{COUNT}) (?P<a>{KEPT})", _IDENTITY, "number of {a}", "{v}"),
+    row(rf"{I_AM} (?:happily )?(?P<v>{MARITAL})(?: to .{{1,40}})?", _IDENTITY, "marital status", "{v}"),
+    row(
+        rf"i (?:just |recently )?got (?P<v>{MARITAL})(?: .{{1,40}})?",
+        _IDENTITY,
+        "marital status",
+        "{v}",
+        correction=True,
+    ),
+    row(
+        r"i speak (?P<o>(?-i:[A-Z])\w+(?:(?:, | and |, and )(?-i:[A-Z])\w+)*)",
+        _IDENTITY,
+        "speaks {o}",
+        "yes",
+        listed="o",
+    ),
+    row(r"i drive an? (?P<v>(?-i:[A-Z])\S*(?: \S+){0,3})", _IDENTITY, "car", "{v}"),
     # What has to be respected.
     row(
         rf"{I_AM} (?:severely |very |highly |deathly )?allergic to (?P<o>\S.{{1,60}})",
@@ -88,7 +125,35 @@ ENGLISH = (
         "yes",
         listed="o",
     ),
-    row(rf"{I_AM} (?:an? )?(?P<v>{DIET})(?: now)?", _CONSTRAINT, "diet", "{v}"),
+    row(
+        r"i have an? (?:severe |bad |slight )?(?P<o>\w[\w -]{1,30}?) allerg(?:y|ies)",
+        _CONSTRAINT,
+        "allergic to {o}",
+        "yes",
+    ),
+    row(
+        rf"(?:{I_AM}|i(?:'ve| have) (?:always )?been|i became|i(?:'ve| have) become) (?:an? )?(?P<v>{DIET})"
+        r"(?: now| (?:since|for) .{1,40})?",
+        _CONSTRAINT,
+        "diet",
+        "{v}",
+    ),
+    row(rf"{I_AM} (?:an? )?(?P<o>{CONDITION})(?: now)?", _CONSTRAINT, "{o}", "yes"),
+    row(
+        rf"i (?:have|suffer from|was (?:just |recently )?diagnosed with|live with) (?P<o>{ILLNESS})",
+        _CONSTRAINT,
+        "has {o}",
+        "yes",
+        listed="o",
+    ),
+    row(
+        r"i(?:'ve| have)? (?:quit|gave up|given up|stopped) (?P<o>smoking|drinking|alcohol|coffee"
+        r"|caffeine|meat|sugar|gluten|dairy)",
+        _CONSTRAINT,
+        "gave up {o}",
+        "yes",
+        listed="o",
+    ),
     row(
         r"i (?:(?:can't|cannot|can not) (?P<c>eat|drink|have)|(?:don't|do not|never) (?P<d>eat|drink))"
         r" (?P<o>\S.{1,40}?)(?: at all| anymore)?",
@@ -220,7 +285,8 @@ ENGLISH = (
         "{v}",
     ),
     row(
-        r"(?P<a>\w[\w-]*(?: [\w-]+){0,2})(?: is| runs on)(?: now| actually)? (?P<v>[$€£¥#]?\d\S*(?: \w+){0,2})",
+        r"(?!(?:he|she|it|they|that|this|there|what|which|who)\b)(?P<a>\w[\w-]*(?: [\w-]+){0,2})(?: is| runs on)"
+        r"(?: now| actually)? (?P<v>[$€£¥#]?\d\S*(?: \w+){0,2}|[a-z]+(?:-[a-z]+)*-\d+)",
         _WORLD,
         "{a}",
         "{v}",

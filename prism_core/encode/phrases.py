@@ -92,12 +92,30 @@ _KIN = one_of(
 )
 RELATIVE = rf"(?:{one_of('older, younger, little, big, twin, best, late, ex-?, step')} ?)*{_KIN}"
 """People and pets that somebody calls "my …"."""
-DIET = one_of(
+DIET = one_of("vegan, vegetarian, pescatarian, flexitarian, omnivore")
+"""Of these somebody keeps to one; the conditions may hold together."""
+CONDITION = one_of(
     """
-    vegan, vegetarian, pescatarian, kosher, halal, lactose[- ]intolerant, gluten[- ]free, gluten[- ]intolerant,
-    c(?:o)?eliac, diabetic, teetotal, pregnant
+    kosher, halal, (?:lactose|gluten|fructose|histamine)[- ]intolerant, gluten[- ]free, c(?:o)?eliac, diabetic,
+    asthmatic, epileptic, teetotal, pregnant, deaf, blind, colou?r[- ]?blind, left[- ]handed, dyslexic, autistic
     """
 )
+ILLNESS = r"(?:type [12] |chronic |severe |mild |bad )?" + one_of(
+    r"""
+    diabetes, asthma, epilepsy, adhd, add, autism, dyslexia, migraines?, arthritis, hypertension, an?xiety, depression,
+    high blood pressure, low blood pressure, a heart condition, a bad (?:back|knee), c(?:o)?eliac disease, eczema,
+    insomnia, tinnitus, ibs, gout, cancer, vertigo, sleep apn(?:o)?ea, a pacemaker, (?:a )?lactose intolerance,
+    (?:a )?gluten intolerance
+    """
+)
+COUNT = one_of("an?, one, two, three, four, five, six, seven, eight, nine, ten, no, \\d{1,2}")
+KEPT = one_of(
+    """
+    kids?, child(?:ren)?, sons?, daughters?, brothers?, sisters?, siblings?, twins?, dogs?, cats?, pets?, horses?,
+    rabbits?, grandchild(?:ren)?, grandkids?
+    """
+)
+MARITAL = one_of("married, single, divorced, engaged, widowed, separated")
 TRADE = r"(?:[\w-]+ ){0,3}" + one_of(
     """
     engineer, developer, programmer, teacher, nurse, doctor, lawyer, designer, student, writer, artist, manager,
