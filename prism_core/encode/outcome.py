@@ -13,19 +13,23 @@ _FAILURE = re.compile(
     r"|\A\W*(?!0 )\w+ failed\b|^Traceback \(most recent call last\)|^\w*(?:Error|Exception): "
     # What test runners and builds print: `3 failed, 2 passed`, `test_x FAILED`, `FAILED (errors=1)`.
     r"|(?<![\d.])[1-9]\d* (?:failed|failures?|errors? generated)\b(?! in \d+ attempts)|::\S+ (?-i:FAILED|ERROR)\b"
+    r"|[1-9]\d* errors? (?:in \d|during\b)|^\s*[1-9]\d* failing\b|^(?-i:--- FAIL|FAIL)\b|^(?-i:Killed)$"
     r"|^FAILED \(|^E {3}\w*Error\b|^npm ERR!|\b(?:segmentation fault|core dumped|killed by signal|out of memory)\b"
     r"|\b(?:permission denied|access denied|command not found|no such file|connection refused|timed out|unauthorized)\b"
     r"|\bexit(?:ed with)? ?(?:code|status):? ?[1-9]"
     r"|\"(?:status_code|status|code)\": ?[45]\d\d\b|\A(?:HTTP(?:/\d(?:\.\d)?)? )?[45]\d\d [A-Z]"
-    r"|\bHTTP(?:/\d(?:\.\d)?)? [45]\d\d\b"
+    r"|\bHTTP(?:/\d(?:\.\d)?)? [45]\d\d\b|\bstatus code:? ?[45]\d\d\b"
+    # What wraps an answer says so in front; the status of a record that was asked for stands further behind.
+    r"|\A\{\s*\"status\": ?\"fail(?:ed|ure)?\"|\A\{[^{}\[\]]{0,200}\"status\": ?\"error\"|\"is_?error\": ?true"
     r"|\"(?:success|ok)\": ?false|\"error\": ?(?:\"[^\"]|\{)"
     r"|\A.{0,20}(?:失败|出错|报错)|\A错误(?![:：]?\s*(?:无|0))",
     re.IGNORECASE | re.MULTILINE,
 )
 _SUCCESS = re.compile(
     r"\b(?:success(?:ful|fully)?|succeeded|confirmed|done|ok|saved|created|updated|booked|sent|cancelled|completed|passed)\b"
-    r"|\bexit(?:ed with)? ?(?:code|status):? ?0\b|\b200 OK\b|成功|完成|已(?:保存|预订|确认|发送|更新)",
-    re.IGNORECASE,
+    r"|\bexit(?:ed with)? ?(?:code|status):? ?0\b|\b200 OK\b|\A0 errors?\b|^(?-i:PASS)\b"
+    r"|成功|完成|已(?:保存|预订|确认|发送|更新)",
+    re.IGNORECASE | re.MULTILINE,
 )
 
 
