@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+LONGEST_SHOWN = 200
+"""Characters of an offending value that a message shows; the error itself carries all of it."""
+
 
 class PrismError(Exception):
     """Root of every error raised by prism-memory."""
@@ -21,12 +24,18 @@ class PrismError(Exception):
         return self.message
 
 
+def _brief(value: object) -> str:
+    shown = repr(value)
+    half = LONGEST_SHOWN // 2
+    return shown if len(shown) <= LONGEST_SHOWN else f"{shown[:half]}...{shown[-half:]}"
+
+
 class ScopeError(PrismError, PermissionError):
     """A scope is missing or malformed. Nothing is read or written without one."""
 
     def __init__(self, scope: object, problem: str) -> None:
         super().__init__(
-            f"scope {scope!r} {problem}; pass a non-empty string or a sequence of them, "
+            f"scope {_brief(scope)} {problem}; pass a non-empty string or a sequence of them, "
             "for example scope=('acme', 'alice')"
         )
         self.scope = scope
@@ -36,7 +45,7 @@ class InvalidEventError(PrismError, ValueError):
     """An event cannot be stored as given."""
 
     def __init__(self, field: str, value: object, remedy: str) -> None:
-        super().__init__(f"event field {field}={value!r} cannot be stored; {remedy}")
+        super().__init__(f"event field {field}={_brief(value)} cannot be stored; {remedy}")
         self.field = field
         self.value = value
 
@@ -46,7 +55,7 @@ class NaiveDatetimeError(PrismError, ValueError):
 
     def __init__(self, field: str, value: object) -> None:
         super().__init__(
-            f"{field}={value!r} has no time zone; pass an aware datetime, for example "
+            f"{field}={_brief(value)} has no time zone; pass an aware datetime, for example "
             "datetime(2026, 5, 20, 9, 0, tzinfo=timezone.utc)"
         )
         self.field = field
@@ -57,7 +66,7 @@ class QueryError(PrismError, ValueError):
     """A query or one of its limits is unusable."""
 
     def __init__(self, field: str, value: object, remedy: str) -> None:
-        super().__init__(f"query field {field}={value!r} is unusable; {remedy}")
+        super().__init__(f"query field {field}={_brief(value)} is unusable; {remedy}")
         self.field = field
         self.value = value
 
@@ -66,7 +75,9 @@ class BudgetError(PrismError, ValueError):
     """A token budget is not a positive whole number."""
 
     def __init__(self, budget: object) -> None:
-        super().__init__(f"budget={budget!r} is not a positive whole number of tokens; pass for example budget=1000")
+        super().__init__(
+            f"budget={_brief(budget)} is not a positive whole number of tokens; pass for example budget=1000"
+        )
         self.budget = budget
 
 
@@ -75,7 +86,8 @@ class UnknownUnitError(PrismError, KeyError):
 
     def __init__(self, unit_id: str, scope: Sequence[str]) -> None:
         super().__init__(
-            f"no unit {unit_id!r} in scope {tuple(scope)!r}; unit ids come from a receipt or a search in the same scope"
+            f"no unit {_brief(unit_id)} in scope {_brief(tuple(scope))}; "
+            "unit ids come from a receipt or a search in the same scope"
         )
         self.unit_id = unit_id
         self.scope = tuple(scope)
@@ -86,7 +98,8 @@ class UnknownReceiptError(PrismError, KeyError):
 
     def __init__(self, receipt_id: str, scope: Sequence[str]) -> None:
         super().__init__(
-            f"no receipt {receipt_id!r} in scope {tuple(scope)!r}; receipt ids are returned by write and write_many"
+            f"no receipt {_brief(receipt_id)} in scope {_brief(tuple(scope))}; "
+            "receipt ids are returned by write and write_many"
         )
         self.receipt_id = receipt_id
         self.scope = tuple(scope)
@@ -108,7 +121,9 @@ class InvalidLinkError(PrismError, ValueError):
     """A link cannot be stored as given."""
 
     def __init__(self, link: object, problem: str) -> None:
-        super().__init__(f"link {link!r} {problem}; pass Link(source=..., target=..., relation=...) between two units")
+        super().__init__(
+            f"link {_brief(link)} {problem}; pass Link(source=..., target=..., relation=...) between two units"
+        )
         self.link = link
 
 
@@ -129,8 +144,9 @@ class EmbedderMismatchError(PrismError, ValueError):
 
     def __init__(self, stored: str, given: str) -> None:
         super().__init__(
-            f"the store holds vectors of embedder {stored!r} and was opened with {given!r}; open it with the former, "
-            "or pass on_embedder_change='reembed' to compute every vector again (the text is kept either way)"
+            f"the store holds vectors of embedder {_brief(stored)} and was opened with {_brief(given)}; "
+            "open it with the former, or pass on_embedder_change='reembed' to compute every vector again "
+            "(the text is kept either way)"
         )
         self.stored = stored
         self.given = given
@@ -152,7 +168,9 @@ class StoreNotFoundError(PrismError, FileNotFoundError):
     """There is no store where one was expected."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(f"no prism-memory store at {path!r}; create one with PrismMemory.open(path) or prism ingest")
+        super().__init__(
+            f"no prism-memory store at {_brief(path)}; create one with PrismMemory.open(path) or prism ingest"
+        )
         self.path = path
 
 
@@ -160,7 +178,7 @@ class StoreUrlError(PrismError, ValueError):
     """A store URL names a database that cannot be used."""
 
     def __init__(self, url: str, problem: str) -> None:
-        super().__init__(f"store {url!r} {problem}; pass a directory, ':memory:' or a sqlite:///file.db URL")
+        super().__init__(f"store {_brief(url)} {problem}; pass a directory, ':memory:' or a sqlite:///file.db URL")
         self.url = url
 
 
@@ -206,7 +224,8 @@ class EmbeddingError(PrismError, RuntimeError):
 
     def __init__(self, embedder: str, cause: str) -> None:
         super().__init__(
-            f"embedder {embedder!r} failed: {cause}; units are kept, found lexically, and embedded once it works again"
+            f"embedder {_brief(embedder)} failed: {cause}; "
+            "units are kept, found lexically, and embedded once it works again"
         )
         self.embedder = embedder
         self.cause = cause
@@ -217,7 +236,9 @@ class TaxonomyError(PrismError, ValueError):
 
     def __init__(self, label: str, problem: str, *, file: str = "") -> None:
         place = f"{file}: " if file else ""
-        super().__init__(f"{place}taxonomy label {label!r} {problem}; the format is described in docs/taxonomy.md")
+        super().__init__(
+            f"{place}taxonomy label {_brief(label)} {problem}; the format is described in docs/taxonomy.md"
+        )
         self.label = label
         self.problem = problem
 
@@ -226,7 +247,7 @@ class PromptError(PrismError, ValueError):
     """A prompt is unknown, or cannot be filled."""
 
     def __init__(self, prompt: str, problem: str) -> None:
-        super().__init__(f"prompt {prompt!r} {problem}; the bundled ones are described in docs/llm.md")
+        super().__init__(f"prompt {_brief(prompt)} {problem}; the bundled ones are described in docs/llm.md")
         self.prompt = prompt
 
 
@@ -234,7 +255,7 @@ class LLMError(PrismError, RuntimeError):
     """A language model failed to answer. What it was asked for is done by rules instead."""
 
     def __init__(self, llm: str, cause: str) -> None:
-        super().__init__(f"model {llm!r} failed: {cause}; rules do its work meanwhile")
+        super().__init__(f"model {_brief(llm)} failed: {cause}; rules do its work meanwhile")
         self.llm = llm
         self.cause = cause
 
@@ -251,7 +272,9 @@ class ModelFileError(PrismError, OSError):
     """The bundled model's files are missing or not the ones this version was built with."""
 
     def __init__(self, path: str, problem: str) -> None:
-        super().__init__(f"model file {path!r} {problem}; reinstall prism-memory, or pass an embedder of your own")
+        super().__init__(
+            f"model file {_brief(path)} {problem}; reinstall prism-memory, or pass an embedder of your own"
+        )
         self.path = path
 
 
@@ -288,7 +311,7 @@ class IndexLockedError(PrismError, RuntimeError):
 
     def __init__(self, directory: str) -> None:
         super().__init__(
-            f"the vector index in {directory!r} is in use; close the memory that owns it, "
+            f"the vector index in {_brief(directory)} is in use; close the memory that owns it, "
             "or open this one with index='exact'"
         )
         self.directory = directory

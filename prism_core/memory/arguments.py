@@ -18,7 +18,6 @@ from prism_core.errors import DimensionMismatchError, InvalidEventError, QueryEr
 from prism_core.types import Event, IntentQuery, MemoryUnit
 
 LONGEST_QUESTION = 20_000
-SHOWN = 80
 
 EventLike = Event | Mapping[str, Any] | str
 """An event, its fields as a mapping, or the text of a user's message."""
@@ -63,7 +62,7 @@ def parsed_events(events: Iterable[EventLike]) -> list[Event]:
         InvalidEventError: if it is no list of events, or one of them cannot be stored as given.
     """
     if isinstance(events, str | bytes | Mapping | Event) or not isinstance(events, Iterable):
-        raise InvalidEventError("events", _shown(events), "pass a list of events; for a single one use write()")
+        raise InvalidEventError("events", events, "pass a list of events; for a single one use write()")
     return [Event.parse({"observation": event} if isinstance(event, str) else event) for event in events]
 
 
@@ -85,12 +84,12 @@ def parsed_query(query: object, given: Mapping[str, object]) -> IntentQuery:
         QueryError: if a part has the wrong type, or the question is empty or of book length.
     """
     if not isinstance(query, str | IntentQuery):
-        raise QueryError("query", _shown(query), "ask with a string or an IntentQuery")
+        raise QueryError("query", query, "ask with a string or an IntentQuery")
     for name in ("task_id", "session_id"):
         checked_name(name, given.get(name))
     for name in ("since", "until"):
         if not isinstance(given.get(name), datetime | None):
-            raise QueryError(name, _shown(given[name]), "pass an aware datetime")
+            raise QueryError(name, given[name], "pass an aware datetime")
     fields = {name: value for name, value in given.items() if value is not None and (name != "active" or value)}
     base = {"text": query} if isinstance(query, str) else query.model_dump()
     try:
@@ -98,7 +97,7 @@ def parsed_query(query: object, given: Mapping[str, object]) -> IntentQuery:
     except ValidationError as error:
         problem = error.errors()[0]
         field = str(problem["loc"][0]) if problem["loc"] else "query"
-        raise QueryError(field, _shown(problem["input"]), problem["msg"]) from None
+        raise QueryError(field, problem["input"], problem["msg"]) from None
     if len(planned.text) > LONGEST_QUESTION:
         shown = f"{planned.text[:40]}... ({len(planned.text)} characters)"
         raise QueryError("text", shown, f"ask in at most {LONGEST_QUESTION} characters")
@@ -122,13 +121,11 @@ def checked_where(where: object) -> Where | None:
     if isinstance(where, Mapping):
         for key, value in where.items():
             if not isinstance(key, str):
-                raise QueryError("where", _shown(key), "keys of metadata are strings")
+                raise QueryError("where", key, "keys of metadata are strings")
             _check_json(key, value)
         return where
     if not callable(where) or inspect.iscoroutinefunction(where):
-        raise QueryError(
-            "where", _shown(where), "pass metadata as a mapping, or a function of a unit that answers a bool"
-        )
+        raise QueryError("where", where, "pass metadata as a mapping, or a function of a unit that answers a bool")
     return where
 
 
@@ -136,7 +133,7 @@ def _check_json(key: str, value: object) -> None:
     try:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise QueryError(f"where[{key!r}]", _shown(value), f"values of metadata are JSON ({error})") from None
+        raise QueryError(f"where[{key!r}]", value, f"values of metadata are JSON ({error})") from None
 
 
 def checked_vector(vector: object, dimension: int | None = None) -> FloatArray:
@@ -153,14 +150,14 @@ def checked_vector(vector: object, dimension: int | None = None) -> FloatArray:
     try:
         row = np.asarray(vector, dtype=np.float64)
     except (TypeError, ValueError):
-        raise QueryError("vector", _shown(vector), "pass one row of numbers") from None
+        raise QueryError("vector", vector, "pass one row of numbers") from None
     if row.ndim != 1 or not np.isfinite(row).all():
-        raise QueryError("vector", _shown(vector), "pass one row of finite numbers")
+        raise QueryError("vector", vector, "pass one row of finite numbers")
     if dimension is not None and len(row) != dimension:
         raise DimensionMismatchError(dimension, len(row))
     largest = float(np.abs(row).max(initial=0.0))
     if not largest:
-        raise QueryError("vector", _shown(vector), "all zeros point nowhere; leave it out to have the text embedded")
+        raise QueryError("vector", vector, "all zeros point nowhere; leave it out to have the text embedded")
     row = row / largest  # squares of very large numbers overflow, and those of very small ones vanish
     unit: FloatArray = (row / np.linalg.norm(row)).astype(np.float32)
     return unit
@@ -175,7 +172,7 @@ def checked_last(last: object) -> int | None:
     if last is None:
         return None
     if type(last) is not int or last < 1:
-        raise QueryError("last", _shown(last), "pass a positive whole number, or None for all")
+        raise QueryError("last", last, "pass a positive whole number, or None for all")
     return last
 
 
@@ -186,7 +183,7 @@ def checked_name(field: str, value: object) -> str | None:
         QueryError: if it is no string.
     """
     if value is not None and not isinstance(value, str):
-        raise QueryError(field, _shown(value), "pass a string")
+        raise QueryError(field, value, "pass a string")
     return value
 
 
@@ -197,7 +194,7 @@ def checked_action(value: object) -> str:
         QueryError: if it is no text, or an empty one.
     """
     if not isinstance(value, str) or not value.strip():
-        raise QueryError("action", _shown(value), 'pass the action as it would be stored, such as book({"id": 7})')
+        raise QueryError("action", value, 'pass the action as it would be stored, such as book({"id": 7})')
     return value
 
 
@@ -208,10 +205,5 @@ def checked_unit_id(value: object) -> str:
         QueryError: if it is no string.
     """
     if not isinstance(value, str):
-        raise QueryError("unit_id", _shown(value), "pass the id of a unit, a string")
+        raise QueryError("unit_id", value, "pass the id of a unit, a string")
     return value
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
