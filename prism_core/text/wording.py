@@ -8,7 +8,7 @@ from functools import lru_cache
 from prism_core.text.normal import normalize
 
 # A capital A within a sentence is a name: "plan A".
-_ARTICLE = re.compile(r"(?<![\w'-])(?:an?|the)(?![\w'-])|(?:^|(?<=[.!?:] ))(?:An?|The)(?![\w'-])")
+_ARTICLE = re.compile(r"(?:^|(?<=[\s\"“(]))(?:an?|the)(?=\s)|(?:^|(?<=[.!?:] ))(?:An?|The)(?=\s)")
 _IN_FULL = (
     (re.compile(r"\bcan(?:'t|not)\b"), "can not"),
     (re.compile(r"\bwon't\b"), "will not"),
@@ -22,7 +22,7 @@ _IN_FULL = (
 _COURTESY = re.compile(
     r"(?<![\w'-])(?:please|kindly|thanks(?: a lot| so much)?"
     r"|thank you(?: very much)?|i'd like you to|hi|hello|hey|ok|okay|oh|um+|uh+|well,|so,|just|really|basically)"
-    r"(?![\w'-])|(?:^|(?<=[\s,。!?]))请(?:你|您|帮)|麻烦(?:你|您)|一下|谢谢(?:你|您)?"
+    r"(?![\w'-])|(?:^|(?<=[\s,。!?]))请(?:你|您|帮)|麻烦(?:你|您)|一下(?!子)|谢谢(?:你|您)?"
 )
 _REQUEST = re.compile(r"(?<![\w'-])(?:can|could|would) you ([^?]+)\?")
 _HEAD = re.compile(r"\A(?:[,;:\"'“”‘()\[\]{}「《]|\.(?!\d))+")

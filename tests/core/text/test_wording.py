@@ -30,6 +30,8 @@ DIFFERENT = [
     ("I will go", "I won't go"),
     ("Deploy build-7a", "Deploy build-7b"),
     ("Open a_b", "Open ab"),
+    ("Open a.txt", "Open the.txt"),
+    ("Run a/b", "Run b"),
     ("Fly from Oslo to Rome", "Fly to Oslo from Rome"),
     ("Ann owes Bob", "Bob owes Ann"),
     ("You can swim.", "You can swim?"),
@@ -40,6 +42,7 @@ DIFFERENT = [
     ("Yes, delete it", "No, delete it"),
     ("我不去北京", "我去北京"),
     ("我想请假", "我想假"),
+    ("天一下子黑了", "天子黑了"),
 ]
 
 
