@@ -25,7 +25,10 @@ class PrismError(Exception):
 
 
 def _brief(value: object) -> str:
-    shown = repr(value)
+    return _shortened(repr(value))
+
+
+def _shortened(shown: str) -> str:
     half = LONGEST_SHOWN // 2
     return shown if len(shown) <= LONGEST_SHOWN else f"{shown[:half]}...{shown[-half:]}"
 
@@ -282,7 +285,7 @@ class DatasetError(PrismError, ValueError):
     """A data file does not have the format its command expects."""
 
     def __init__(self, path: str, line: int, problem: str) -> None:
-        super().__init__(f"{path}, line {line}: {problem}; the formats are described in docs/cli.md")
+        super().__init__(f"{_shortened(path)}, line {line}: {problem}; the formats are described in docs/cli.md")
         self.path = path
         self.line = line
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from prism_core.changes import FloatArray
 from prism_core.errors import DimensionMismatchError, InvalidEventError, QueryError
 from prism_core.types import Event, IntentQuery, MemoryUnit
 
+T = TypeVar("T")
 LONGEST_QUESTION = 20_000
 
 EventLike = Event | Mapping[str, Any] | str
@@ -196,6 +197,28 @@ def checked_action(value: object) -> str:
     if not isinstance(value, str) or not value.strip():
         raise QueryError("action", value, 'pass the action as it would be stored, such as book({"id": 7})')
     return value
+
+
+def checked_type(field: str, value: object, kind: type[T], remedy: str) -> T:
+    """An argument of a type.
+
+    Raises:
+        QueryError: if it is of another.
+    """
+    if not isinstance(value, kind):
+        raise QueryError(field, value, remedy)
+    return value
+
+
+def checked_items(field: str, values: object, kind: type[T], remedy: str) -> list[T]:
+    """An argument that holds any number of a type.
+
+    Raises:
+        QueryError: if it does not.
+    """
+    if not isinstance(values, Iterable):
+        raise QueryError(field, values, remedy)
+    return [checked_type(field, value, kind, remedy) for value in values]
 
 
 def checked_unit_id(value: object) -> str:

@@ -76,6 +76,9 @@ class ExplainVerbs(ABC):
             QueryError: if no unit is given and nothing failed.
         """
         checked = self._enter("failure_path", scope)
+        if unit_id is not None:
+            checked_unit_id(unit_id)
+        checked_name("task_id", task_id)
         return self._reader.locked(
             checked, lambda state: chains.failure_path(state, self._ledger, unit_id, task_id, depth=depth, limit=limit)
         )

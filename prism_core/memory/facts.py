@@ -11,7 +11,7 @@ from pathlib import Path
 
 from prism_core.encode.conflict import ConflictRules, Resolution, resolve, statements_of
 from prism_core.errors import NaiveDatetimeError, QueryError, UnknownUnitError
-from prism_core.memory.arguments import EventLike, checked_unit_id
+from prism_core.memory.arguments import EventLike, checked_items, checked_unit_id
 from prism_core.memory.onboarding import ONBOARDING, Onboarding, preloaded
 from prism_core.memory.reader import Reader
 from prism_core.protocols import Clock
@@ -172,9 +172,13 @@ class FactVerbs(ABC):
             scope: whose memory.
             questions: what is worth knowing, in the order it is asked.
             entity: who is asked.
+
+        Raises:
+            QueryError: if they are no questions.
         """
+        asked = checked_items("questions", questions, Onboarding, "pass a sequence of Onboarding(question, attributes)")
         known = {unit.fact.slot[1] for unit in self.facts(scope=scope, entity=entity) if unit.fact is not None}
-        return [each.question for each in questions if not known & {normalize(name) for name in each.attributes}]
+        return [each.question for each in asked if not known & {normalize(name) for name in each.attributes}]
 
     def _slots(
         self, operation: str, scope: object, entity: str | None, attribute: str | None

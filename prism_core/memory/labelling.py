@@ -17,6 +17,7 @@ from prism_core.encode.tag import CascadeTagger, LLMTagger, RuleTagger
 from prism_core.encode.taxonomy import IntentLabel, IntentTaxonomy
 from prism_core.errors import LLMError
 from prism_core.llm import StructuredLLM
+from prism_core.memory.arguments import checked_type
 from prism_core.memory.clusters import Cluster, clusters
 from prism_core.memory.reader import Reader
 from prism_core.memory.recorder import Recorder
@@ -87,7 +88,11 @@ class TaxonomyVerbs(ABC):
         Returns:
             The present labels and at most `MOST_LABELS` new ones; those that fit none of the present ones stand under
             `suggested`.
+
+        Raises:
+            QueryError: if `llm` is no model.
         """
+        _check_model(llm)
         units, vectors = self._reader.locked(
             self._enter("suggest_taxonomy", scope), lambda state: _material(state, self._ledger, self.embedder)
         )
@@ -115,8 +120,14 @@ class TaxonomyVerbs(ABC):
 
         Returns:
             The units whose labels change; none when it is applied again.
+
+        Raises:
+            QueryError: if `taxonomy` or `llm` is none; nothing is changed.
         """
         checked = self._enter("apply_taxonomy", scope)
+        checked_type("taxonomy", taxonomy, IntentTaxonomy, "pass an IntentTaxonomy, such as IntentTaxonomy.load(file)")
+        checked_type("dry_run", dry_run, bool, "pass True or False")
+        _check_model(llm)
         rules = RuleTagger(taxonomy, self.embedder)
         tagger = rules if llm is None else CascadeTagger(rules, LLMTagger(llm, rules))
         names = self._names(taxonomy)
@@ -215,6 +226,11 @@ def _relabelled(
         if after != unit.intent_tags:
             changed.append(Relabelled(unit.id, unit.intent_tags, after))
     return changed
+
+
+def _check_model(llm: object) -> None:
+    if llm is not None:
+        checked_type("llm", llm, StructuredLLM, "pass StructuredLLM(...) around a model")
 
 
 def _short(text: str) -> str:

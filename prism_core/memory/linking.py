@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from prism_core.changes import AddLink, Change, RemoveLink
 from prism_core.errors import InvalidLinkError, QueryError, StaleReadError, UnknownUnitError, WriteConflictError
+from prism_core.memory.arguments import checked_type
 from prism_core.memory.reader import Reader
 from prism_core.memory.recorder import MAX_ATTEMPTS, Recorder, back_off
 from prism_core.protocols import Clock, Delta, Ledger
@@ -18,6 +19,7 @@ from prism_core.storage.states import ScopeStates
 from prism_core.text import normalize
 from prism_core.types import ACYCLIC_RELATIONS, Link, Relation, Scope
 
+_LABEL_REMEDY = "pass one that relation_labels lists"
 META_PROMOTED = "promoted relations"
 
 
@@ -50,11 +52,13 @@ class LinkVerbs(ABC):
 
         Raises:
             UnknownUnitError: if an end is no unit of the scope.
-            InvalidLinkError: if it is no link, or leads from a unit to itself.
+            InvalidLinkError: if it is no list, holds what is no link, or leads from a unit to itself.
             CausalCycleError: if one would run against the arrow of time.
             WriteConflictError: if other processes kept changing the scope.
             LedgerError: if the database refused.
         """
+        if not isinstance(links, Iterable):
+            raise InvalidLinkError(links, "is no list of links")
         given = list(links)
         return self._relink(self._enter("link", scope), lambda state: (_checked(given, state), []))
 
@@ -86,9 +90,10 @@ class LinkVerbs(ABC):
             CausalCycleError: if a link would run against the arrow of time; nothing is changed.
             WriteConflictError: if other processes kept changing the scope.
         """
-        checked, wanted, named = self._enter("promote_label", scope), normalize(label), _named(relation)
+        checked, named = self._enter("promote_label", scope), _named(relation)
+        wanted = normalize(checked_type("label", label, str, _LABEL_REMEDY))
         if not wanted:
-            raise QueryError("label", label, "pass one that relation_labels lists")
+            raise QueryError("label", label, _LABEL_REMEDY)
         count = self._relink(checked, lambda state: _promoted(wanted, named, state))
         known = {text: name.value for text, name in promoted_labels(self._ledger).items()}
         self._ledger.set_meta(META_PROMOTED, json.dumps(known | {wanted: named.value}, ensure_ascii=False))

@@ -49,8 +49,9 @@ def preloaded(file: Path) -> list[Event]:
     """
     try:
         text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DatasetError(str(file), 1, f"cannot be read as text: {error}") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise DatasetError(str(file), 1, f"cannot be read as text: {reason}") from None
     if file.suffix.lower() not in _STRUCTURED:
         return list(_documents(text, file))
     return list(_facts(_parsed(text, file), file))
