@@ -11,6 +11,9 @@ _DECISION, _WORLD, _COMMITMENT = FactCategory.DECISION, FactCategory.WORLD_STATE
 
 _ZH_ADVERB = "(?:现在|目前|一直|真的|也|都|还|更|最|很|非常|特别|超级|比较)*"
 _ZH_VALUE = r"[^，。！？\s]{1,30}"
+# 我住在北京的朋友 is a friend, and 我不喜欢的东西 a thing.
+_ZH_PLACE = r"[^，。！？\s的]{1,30}"
+_ZH_OBJECT = r"(?!的)[^，。！？\s]{1,30}"
 _ZH_COUNT = r"(?:\d{1,2}|[一二两三四五六七八九十])"
 _ZH_KEPT = "(?:孩子|小孩|儿子|女儿|哥哥|弟弟|姐姐|妹妹|狗|猫|马|兔子|孙子|孙女)"
 _ILLNESS = "(?:[12]型)?(?:糖尿病|高血压|低血压|心脏病|哮喘|癫痫|关节炎|抑郁症|焦虑症|乳糖不耐受?|偏头痛|失眠|癌症|痛风)"
@@ -25,7 +28,7 @@ CHINESE = (
         "{v}",
         correction=True,
     ),
-    row(rf"我(?:现在|目前|一直)?(?:住在|家在|定居在)(?P<v>{_ZH_VALUE})", _IDENTITY, "home", "{v}"),
+    row(rf"我(?:现在|目前|一直)?(?:住在|家在|定居在)(?P<v>{_ZH_PLACE})", _IDENTITY, "home", "{v}"),
     row(rf"我(?:来自|是(?=\S+人$))(?P<v>{_ZH_VALUE})", _IDENTITY, "origin", "{v}"),
     row(rf"我(?:现在|目前)?在(?P<v>{_ZH_VALUE}?)(?:工作|上班)", _IDENTITY, "employer", "{v}"),
     row(
@@ -70,17 +73,21 @@ CHINESE = (
     ),
     row(rf"我最(?:喜欢|爱)的(?P<a>{_ZH_VALUE}?)是(?P<v>{_ZH_VALUE})", _PREFERENCE, "favourite {a}", "{v}"),
     row(
-        rf"我{_ZH_ADVERB}(?:不喜欢|不爱|不再喜欢)(?P<o>{_ZH_VALUE}?)了?",
+        rf"我{_ZH_ADVERB}(?:不喜欢|不爱|不再喜欢)(?P<o>{_ZH_OBJECT}?)了?",
         _PREFERENCE,
         "opinion of {o}",
         "dislikes",
         listed="o",
     ),
     row(
-        rf"我{_ZH_ADVERB}(?:讨厌|厌恶|受不了)(?P<o>{_ZH_VALUE}?)了?", _PREFERENCE, "opinion of {o}", "hates", listed="o"
+        rf"我{_ZH_ADVERB}(?:讨厌|厌恶|受不了)(?P<o>{_ZH_OBJECT}?)了?",
+        _PREFERENCE,
+        "opinion of {o}",
+        "hates",
+        listed="o",
     ),
     row(
-        rf"我{_ZH_ADVERB}(?:喜欢|爱|喜爱|偏爱|热爱|更喜欢)(?!(?:你|他|她|它))(?P<o>{_ZH_VALUE}?)",
+        rf"我{_ZH_ADVERB}(?:喜欢|爱|喜爱|偏爱|热爱|更喜欢)(?!(?:你|他|她|它))(?P<o>{_ZH_OBJECT}?)",
         _PREFERENCE,
         "opinion of {o}",
         "likes",

@@ -30,7 +30,12 @@ _CLAUSE_BREAK = re.compile(
 )
 _CONDITION = re.compile(
     r"\b(?:if|whether|suppose|supposing|imagine|hypothetically|what if|let'?s say|pretend|assuming|unless|in case"
-    r"|role-?play|as if|for example|for instance|e\.g\.)\b|如果|假如|要是|假设|万一|想象|比如|是否|会不会|倘若",
+    r"|as if|according to|for example|for instance|e\.g\.)\b|如果|假如|要是|假设|万一|想象|比如|是否|会不会|倘若",
+    re.IGNORECASE,
+)
+_PLAY = re.compile(
+    r"\b(?:role[- ]?play(?:ing)?|pretend|act(?:ing)? as"
+    r"|in (?:the|this|that|our|my) (?:scenario|story|novel|film|movie|book|play))\b|角色扮演|扮演",
     re.IGNORECASE,
 )
 _DOUBT = re.compile(
@@ -77,8 +82,8 @@ def clauses(text: str) -> Iterator[str]:
     """
     plain = _QUOTED.sub(_kept_quotation, _QUOTED_LINE.sub("", _CODE.sub(" ", text[:LOOKED_AT])))
     for sentence in _own_sentences(plain.replace("’", "'")):
-        if _MATERIAL.search(sentence):
-            return  # what follows is to be worked on, and says nothing of its sender
+        if _MATERIAL.search(sentence) or _PLAY.search(sentence):
+            return  # what follows is to be worked on or played, and says nothing of its sender
         if _CONDITION.search(sentence) or _JOKE.search(sentence):
             continue
         parts = [part.strip(" \t\r\n.!?。！？；;,，:：*-–—()") for part in _CLAUSE_BREAK.split(sentence)]

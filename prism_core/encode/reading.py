@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
+from prism_core.encode.clauses import clauses
+from prism_core.encode.phrases import RELATIVE
 from prism_core.encode.taxonomy import IntentTaxonomy
 from prism_core.llm import StructuredLLM
 from prism_core.text import STOP_WORDS, analyze, normalize
@@ -30,6 +33,8 @@ _RELATIONS: Mapping[str, Relation] = {
     "elaboration": Relation.ELABORATES,
     "contradiction": Relation.CONTRADICTS,
 }
+_OF_RELATIVE = re.compile(rf"\b(?:my|our) (?P<who>{RELATIVE})\b", re.IGNORECASE)
+_IN_FIRST_PERSON = re.compile(r"\b(?:i|we)\b", re.IGNORECASE)
 _CATEGORIES = frozenset(category.value for category in FactCategory)
 
 
@@ -131,17 +136,20 @@ class LLMReader:
     """Reads units with a language model, one call each.
 
     What it answers is held against the text: names and values that do not stand there are dropped, so are numbers of
-    earlier units that were not shown, and facts of anybody but a user, save commitments.
+    earlier units that were not shown, facts of anybody but a user, save commitments, and what the text asks, supposes,
+    quotes or recalls.
 
     Attributes:
         model: asks and checks.
         taxonomy: the labels to choose from.
         relations: what labels of its own for relations stand for, by label in the form of `text.normalize`.
+        readable: takes out of a text what is not new, such as recalled memories that it repeats.
     """
 
     model: StructuredLLM
     taxonomy: IntentTaxonomy
     relations: Mapping[str, Relation] = field(default_factory=dict)
+    readable: Callable[[str], str] = str
 
     def read(self, unit: MemoryUnit, earlier: Sequence[MemoryUnit]) -> Understood:
         """Read a unit.
@@ -153,23 +161,21 @@ class LLMReader:
         Raises:
             LLMError: if the model does not answer, or not usably.
         """
-        shown = list(earlier)[:MOST_EARLIER]
+        shown, text = list(earlier)[:MOST_EARLIER], self.readable(unit.text)
         speaker = unit.speaker or ("user" if unit.source is Source.USER else unit.source.value)
         numbered = "\n".join(f"{place}. {_one_line(each.text)}" for place, each in enumerate(shown, 1))
         answer = self.model.ask(
             "read_event",
             EventReading,
-            {"event": unit.text[:LONGEST_EVENT], "earlier": numbered or "-", "speaker": _one_line(speaker)},
+            {"event": text[:LONGEST_EVENT], "earlier": numbered or "-", "speaker": _one_line(speaker)},
             {"labels": self.taxonomy.listing(), "source": unit.source.value},
         )
         names = {label.name for label in self.taxonomy.labels}
         return Understood(
             labels=tuple(dict.fromkeys(each for each in answer.intents if each in names))[:3],
-            entities=tuple(
-                each for each in answer.entities if each.strip() and normalize(each) in normalize(unit.text)
-            ),
+            entities=tuple(each for each in answer.entities if each.strip() and normalize(each) in normalize(text)),
             score=answer.importance,
-            claims=tuple(_claims(answer.facts, unit, speaker)),
+            claims=tuple(_claims(answer.facts, unit, text, speaker)),
             links=tuple(self._links(answer.relations, unit, shown)),
         )
 
@@ -200,9 +206,10 @@ class LLMReader:
             )
 
 
-def _claims(facts: Sequence[_FactRead], unit: MemoryUnit, speaker: str) -> Iterator[Claim]:
+def _claims(facts: Sequence[_FactRead], unit: MemoryUnit, text: str, speaker: str) -> Iterator[Claim]:
     if unit.source not in (Source.USER, Source.ASSISTANT):
         return
+    stated = list(clauses(text))
     for fact in facts[:MOST_FACTS]:
         value = "yes" if normalize(fact.value) in _YES else _one_line(fact.value)
         entity, attribute = _one_line(fact.entity), _one_line(fact.attribute)
@@ -212,15 +219,22 @@ def _claims(facts: Sequence[_FactRead], unit: MemoryUnit, speaker: str) -> Itera
         if unit.source is not Source.USER and category != FactCategory.COMMITMENT:
             continue
         own = normalize(entity) in ("user", "i", "me", "speaker", normalize(speaker))
-        known = own or normalize(entity) == "world" or normalize(entity) in normalize(unit.text)
+        known = own or normalize(entity) == "world" or normalize(entity) in normalize(text)
         short = max(len(entity), len(attribute), len(value)) <= LONGEST_NAME
-        if entity and attribute and value and known and short and _borne_out(attribute, value, unit.text):
+        said = [clause for clause in stated if not own or _is_own(attribute, clause)]
+        if entity and attribute and value and known and short and _borne_out(attribute, value, said):
             yield Claim(speaker if own else entity, attribute, value, category, fact.correction, fact.ends)
 
 
-def _borne_out(attribute: str, value: str, text: str) -> bool:
-    """Whether the text says it: every word of the value, or half of the attribute's where the value is a plain yes."""
-    held = set(analyze(text))
+def _is_own(attribute: str, clause: str) -> bool:
+    """Whether a clause may be about who speaks: "my sister lives in Rome" tells where the sister does."""
+    other = _OF_RELATIVE.search(clause)
+    return other is None or _IN_FIRST_PERSON.search(clause) is not None or other["who"].lower() in attribute.lower()
+
+
+def _borne_out(attribute: str, value: str, said: Sequence[str]) -> bool:
+    """Whether clauses say it: every word of the value, or half of the attribute's where the value is a plain yes."""
+    held = {term for clause in said for term in analyze(clause)}
     if normalize(value) not in ("yes", "no"):
         terms = set(analyze(value))
         return bool(terms) and terms <= held

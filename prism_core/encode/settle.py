@@ -44,6 +44,9 @@ _WHY = {
 }
 
 
+_OTHERWISE = "says otherwise of the same"
+
+
 @dataclass(frozen=True, slots=True)
 class Told:
     """When and by whom something was claimed.
@@ -262,25 +265,27 @@ def _value(unit: MemoryUnit) -> str:
 
 
 def _links(facts: Sequence[MemoryUnit], resolution: Resolution, view: WriteView) -> Iterator[Change]:
-    wanted = {
-        (earlier.unit_id, later.unit_id): later.since
+    """What has to change for the links between the values to be those that the resolution calls for."""
+    turns = {
+        (earlier.unit_id, later.unit_id): f"took its place on {later.since:%Y-%m-%d}"
         for earlier, later in pairwise(resolution.periods)
         if earlier.unit_id != later.unit_id
     }
-    stored = {(link.source, link.target): link for unit in facts for link in view.superseding(unit.id)}
-    for pair, link in stored.items():
-        if pair not in wanted:
-            yield RemoveLink(link, "another value came to stand between them")
-    for (source, target), since in wanted.items():
-        if (source, target) not in stored:
-            reason = f"took its place on {since:%Y-%m-%d}"
-            yield AddLink(Link(source=source, target=target, relation=Relation.SUPERSEDES, reason=reason))
+    yield from _linked(facts, Relation.SUPERSEDES, turns, view)
+    disputed = [unit_id for unit_id, status in resolution.status.items() if status is Status.DISPUTED]
     holder = resolution.current
-    for unit in facts:
-        if (
-            holder is not None
-            and resolution.status.get(unit.id) is Status.DISPUTED
-            and unit.status is not Status.DISPUTED
-        ):
-            reason = "says otherwise of the same"
-            yield AddLink(Link(source=holder, target=unit.id, relation=Relation.CONTRADICTS, reason=reason))
+    against = {} if holder is None else {(holder, unit_id): _OTHERWISE for unit_id in disputed}
+    yield from _linked(facts, Relation.CONTRADICTS, against, view)
+
+
+def _linked(
+    facts: Sequence[MemoryUnit], relation: Relation, wanted: Mapping[tuple[str, str], str], view: WriteView
+) -> Iterator[Change]:
+    stored = {(link.source, link.target): link for unit in facts for link in view.links_to(unit.id, relation)}
+    for pair, link in stored.items():
+        # What a caller or a model says to contradict a value stays.
+        if pair not in wanted and (relation is Relation.SUPERSEDES or link.reason == _OTHERWISE):
+            yield RemoveLink(link, "another value came to stand between them")
+    for (source, target), reason in wanted.items():
+        if (source, target) not in stored:
+            yield AddLink(Link(source=source, target=target, relation=relation, reason=reason))

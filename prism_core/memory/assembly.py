@@ -91,7 +91,9 @@ def assemble(store: Store, wanted: Wanted, *, create: bool) -> Assembly:
         readable=without_recalled,
     )
     recorder = Recorder(ledger, states, encoder, wanted.embedder, wanted.clock)
-    reader = None if options.llm is None else LLMReader(options.llm, taxonomy, promoted_labels(ledger))
+    reader = (
+        None if options.llm is None else LLMReader(options.llm, taxonomy, promoted_labels(ledger), without_recalled)
+    )
     planning = wanted.planning or PlanningOptions()
     planner = RulePlanner(tagger, partial(named, extractor=options.extractor))
     return Assembly(

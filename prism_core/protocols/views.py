@@ -288,8 +288,8 @@ class WriteView(Protocol):
         """Every fact of an entity that has a value, whatever the attribute, in the order recorded."""
         ...
 
-    def superseding(self, unit_id: str) -> Sequence[Link]:
-        """The stored SUPERSEDES links that lead to a unit."""
+    def links_to(self, unit_id: str, relation: Relation) -> Sequence[Link]:
+        """The links of a relation that lead to a unit: SUPERSEDES or CONTRADICTS."""
         ...
 
 

@@ -40,7 +40,7 @@ MID_TASK: Weights = {
 """Weights while an agent is about to take an action."""
 
 TOLD_INTENTS = 0.3
-"""Weight of the intents where more than the question's words tells them; see `prism eval intents`."""
+"""Weight of the intents where more than the question's words tells them; see `python -m benchmarks.intents`."""
 
 COHERENT_CHAT = 0.3
 """Weight of coherence where there is an active set but no action to be taken."""

@@ -12,6 +12,8 @@ from prism_core.storage.state import chain_of, is_identifier, is_open, word_term
 from prism_core.text import analyze, identifiers, same_form
 from prism_core.types import Link, MemoryUnit, Outcome, Relation, is_distilled
 
+_BETWEEN_FACTS = (Relation.SUPERSEDES, Relation.CONTRADICTS)
+
 
 class StagedView:
     """Lays the units of one write over what is stored. Implements `protocols.WriteView`; nothing is changed below."""
@@ -30,7 +32,7 @@ class StagedView:
         self._chains: dict[str, dict[str, int]] = defaultdict(dict)
         self._answered: set[str] = set()
         self._facts = FactIndex()
-        self._links: dict[tuple[str, str], Link | None] = {}
+        self._links: dict[tuple[str, str, Relation], Link | None] = {}
         self._terms: dict[str, frozenset[str]] = {}
         self._holders: dict[str, dict[str, None]] = defaultdict(dict)
 
@@ -167,9 +169,9 @@ class StagedView:
         return self._stored.spread(identifier) + len(self._holders.get(identifier, ()))
 
     def stage_link(self, link: Link, *, removed: bool = False) -> None:
-        """Lay a supersession, or that one was removed, over what is stored; other links are passed over."""
-        if link.relation is Relation.SUPERSEDES:
-            self._links[link.source, link.target] = None if removed else link
+        """Lay a link between facts, or that one was removed, over what is stored; other links are passed over."""
+        if link.relation in _BETWEEN_FACTS:
+            self._links[link.source, link.target, link.relation] = None if removed else link
 
     def recent(self, task_id: str | None, session_id: str | None, limit: int) -> Sequence[MemoryUnit]:
         """The units of a chain recorded last, staged ones first."""
@@ -186,11 +188,15 @@ class StagedView:
         """Facts of an entity that have a value, as they will be."""
         return self._overlaid(self._stored.facts_valued(entity, value), self._facts.valued(entity, value))
 
-    def superseding(self, unit_id: str) -> Sequence[Link]:
-        """The SUPERSEDES links that will lead to a unit."""
-        stored = self._stored.superseding(unit_id) if self._stored.known(unit_id) is not None else ()
+    def links_to(self, unit_id: str, relation: Relation) -> Sequence[Link]:
+        """The links of a relation that will lead to a unit: SUPERSEDES or CONTRADICTS."""
+        stored = self._stored.links_to(unit_id, relation) if self._stored.known(unit_id) is not None else ()
         links: dict[str, Link | None] = {link.source: link for link in stored}
-        links |= {source: link for (source, target), link in self._links.items() if target == unit_id}
+        links |= {
+            source: link
+            for (source, target, kind), link in self._links.items()
+            if target == unit_id and kind is relation
+        }
         return [link for link in links.values() if link is not None]
 
     def _overlaid(self, stored: Sequence[MemoryUnit], staged: Sequence[str]) -> list[MemoryUnit]:

@@ -440,9 +440,9 @@ class ScopeState:
         """Facts of an entity that have a value."""
         return self._facts_of(self.facts.valued(entity, value))
 
-    def superseding(self, unit_id: str) -> Sequence[Link]:
-        """The links that lead to a unit from those it took the place of."""
-        return [link for _, _, link in self.graph.graph.in_edges(unit_id, data="link") if _supersedes(link)]
+    def links_to(self, unit_id: str, relation: Relation) -> Sequence[Link]:
+        """The links of a relation that lead to a unit."""
+        return [link for _, _, link in self.graph.graph.in_edges(unit_id, data="link") if link.relation is relation]
 
     def _facts_of(self, unit_ids: Sequence[str]) -> Sequence[MemoryUnit]:
         held = {unit_id: unit for unit_id in unit_ids if (unit := self.facts.held(unit_id)) is not None}
@@ -464,10 +464,6 @@ class ScopeState:
 def chain_of(task_id: str | None, session_id: str | None) -> str:
     """The chain a unit belongs to: its task, else its session, else the scope as a whole."""
     return f"task {task_id}" if task_id is not None else f"session {session_id}"
-
-
-def _supersedes(link: Link) -> bool:
-    return link.relation is Relation.SUPERSEDES
 
 
 @lru_cache(maxsize=1 << 12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -108,6 +109,39 @@ def test_a7_nor_is_it_one_with_a_language_model_that_makes_one_up() -> None:
     encoding = EncodingOptions(llm=StructuredLLM(ScriptedLLM(reply)))
     with PrismMemory.open(embedder=None, encoding=encoding) as memory:
         assert memory.write("evaluate whether Obsidian would help", scope=SCOPE).facts == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "If I lived in Lisbon I would surf",
+        "Would Lisbon be a good home?",
+        "My friend Tom lives in Lisbon",
+        "evaluate whether moving to Lisbon helps",
+        'Tom said "I live in Lisbon now, it is great"',
+        "Tom wrote: I live in Lisbon now",
+    ],
+)
+def test_a7_what_is_supposed_asked_or_said_by_others_is_none_though_a_language_model_says_so(text: str) -> None:
+    with PrismMemory.open(embedder=None, encoding=_says_lisbon()) as memory:
+        assert memory.write(text, scope=SCOPE).facts == ()
+        assert len(memory.write("We settled in Lisbon", scope=SCOPE).facts) == 1
+
+
+def test_a8_nor_does_it_with_a_language_model_that_reads_it_again() -> None:
+    with PrismMemory.open(embedder=None, encoding=_says_lisbon()) as memory:
+        (fact,) = memory.write("I live in Lisbon", scope=SCOPE).facts
+        for _ in range(4):
+            block = memory.context("Where do I live?", scope=SCOPE).text
+            assert "Lisbon" in block
+            memory.write(f"{block}\nWhat about the weather?", scope=SCOPE)
+        assert memory.get(fact, scope=SCOPE).confidence == 0.8
+
+
+def _says_lisbon() -> EncodingOptions:
+    fact = {"entity": "user", "attribute": "home", "value": "Lisbon", "category": "identity"}
+    reply = json.dumps({"intents": ["identity"], "importance": 4, "facts": [fact]})
+    return EncodingOptions(llm=StructuredLLM(ScriptedLLM(lambda prompt: reply)), read="always")
 
 
 def test_a8_what_is_recalled_or_supposed_never_confirms_itself(memory: PrismMemory) -> None:

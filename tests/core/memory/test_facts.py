@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -109,6 +110,43 @@ def test_the_order_of_arrival_does_not_change_what_is_known(memory: PrismMemory,
     }
     assert supersessions == {("aris", "Rome"), ("Rome", "Oslo"), ("Oslo", "aris")}
     assert all(finding.ok for finding in memory.doctor() if "graph" in finding.check or "index" in finding.check)
+
+
+def _home(rng: random.Random, day: int) -> Event:
+    """What may be said or stored about a home."""
+    place = rng.choice(["Paris", "Rome", "Oslo"])
+    said = rng.choice(["I live in {}", "I live in {}", "I moved to {}", "I no longer live in {}", None])
+    told = {"event_time": START + timedelta(days=day)}
+    if said is not None:
+        return Event.model_validate({"observation": said.format(place), **told})
+    source = rng.choice([Source.USER, Source.ASSISTANT, Source.TOOL])
+    return Event.model_validate(
+        {"kind": "fact", "fact": Fact(entity="user", attribute="home", value=place), "source": source, **told}
+    )
+
+
+def _end_state(events: Sequence[Event]) -> tuple[object, ...]:
+    with PrismMemory.open(embedder=None) as memory:
+        for event in events:
+            memory.write(event, scope=SCOPE)
+        units = {unit.id: unit for unit in memory.units(scope=SCOPE) if unit.fact is not None}
+        facts = sorted((unit.text, unit.status.value, round(unit.confidence, 6)) for unit in units.values())
+        links = sorted(
+            (link.relation.value, units[link.source].text, units[link.target].text)
+            for link in memory.links(scope=SCOPE)
+            if link.source in units and link.target in units
+        )
+        beliefs = [(each.unit.text, each.since, each.until) for each in memory.beliefs("user", "home", scope=SCOPE)]
+        return facts, links, beliefs, [each.question for each in memory.needs_confirmation(scope=SCOPE)]
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_any_order_of_arrival_leads_to_the_same_store(seed: int) -> None:
+    rng = random.Random(seed)
+    events = [_home(rng, day) for day in range(6)]
+    in_order = _end_state(events)
+    for _ in range(2):
+        assert _end_state(rng.sample(events, k=len(events))) == in_order
 
 
 def test_what_is_well_known_is_asked_about_before_it_changes(memory: PrismMemory) -> None:

@@ -1,6 +1,6 @@
 from prism_core.storage.staged import StagedView
 from prism_core.testing import make_unit
-from prism_core.types import Link, MemoryUnit, Outcome
+from prism_core.types import Link, MemoryUnit, Outcome, Relation
 
 
 class Nothing:
@@ -59,7 +59,7 @@ class Nothing:
     def facts_valued(self, entity: str, value: str) -> list[MemoryUnit]:
         return []
 
-    def superseding(self, unit_id: str) -> list[Link]:
+    def links_to(self, unit_id: str, relation: Relation) -> list[Link]:
         return []
 
 
