@@ -67,7 +67,7 @@ class Reader:
         """The scope's state, caught up with every commit, its inbox drained."""
         state = self._states.get(scope)
         if self._ledger.waiting(scope):
-            self._recorder.drain(scope)
+            self._recorder.take_in(scope)
         with state.lock:
             state.catch_up()
         return state

@@ -206,6 +206,17 @@ class Recorder:
                     return receipts
                 receipts += self.record_items(scope, items)
 
+    def take_in(self, scope: Scope) -> list[Receipt]:
+        """Process what waits in a scope's inbox, whoever has leased it: who reads has to find what was acknowledged.
+
+        The holder of a lease may have been killed. If it is merely slow, the events are gone from the inbox when it
+        comes to store them.
+        """
+        with self.lock(scope):
+            items = self._ledger.unprocessed(scope)
+            batches = (items[start : start + LEASED] for start in range(0, len(items), LEASED))
+            return [receipt for batch in batches for receipt in self.record_items(scope, batch)]
+
     def record_items(self, scope: Scope, items: Sequence[InboxItem]) -> list[Receipt]:
         """Process accepted events; one that cannot be stored is rejected in its receipt and holds up no other."""
         with self.lock(scope):
