@@ -33,6 +33,7 @@ _NAME = re.compile(
     rf"(?<![A-Za-zÀ-ÖØ-öø-ÿ0-9_.])[A-ZÀ-ÖØ-Þ]{_WORD}*"
     rf"(?:[^\S\n]+(?:(?:of the|of|de la|de|la|van|von|the|&)[^\S\n]+)?[A-ZÀ-ÖØ-Þ0-9]{_WORD}*)*"
 )
+_COINED = re.compile(r"[^\s_]\S*_\S*[^\s_]")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:\n>\"“(\[{]\s*|\n\s*[-*]\s*)$")
 _CHINESE_PLACE = re.compile(
     r"(?:(?![我在他她你们的去到从和是了把给跟于])[\u4e00-\u9fff]){2,6}(?:大学|公司|医院|学校|机场|酒店|公园|餐厅|银行|车站)"
@@ -88,6 +89,10 @@ def name_spans(text: str, known: Container[str] = frozenset()) -> Iterator[tuple
     """
     for match in _NAME.finditer(text):
         said = match[0].removesuffix("'s").removesuffix("’s")
+        if "_" in said:
+            # A coined name is whole by itself: "Status of Paper_A" names Paper_A.
+            yield from ((match.start() + word.start(), match.start() + word.end()) for word in _COINED.finditer(said))
+            continue
         words = said.split()
         while words and _is_opener(words[0]):
             words = words[1:]

@@ -26,6 +26,11 @@ def test_a_common_word_that_opens_a_sentence_is_no_name() -> None:
     assert entities("Hey Tim! Long time no see") == ("Tim",)
 
 
+def test_a_coined_name_is_whole_by_itself() -> None:
+    assert entities("Status of Paper_A: accepted") == ("Paper_A",)
+    assert set(entities("Compare Paper_A with Paper_B")) == {"Paper_A", "Paper_B"}
+
+
 def test_spellings_meet_and_the_number_is_bounded() -> None:
     assert entities("We saw ROME and Rome and  Rome") == ("ROME",)
     assert len(entities(" ".join(f"file{n}.txt" for n in range(200)))) == MAX_ENTITIES
