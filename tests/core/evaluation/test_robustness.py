@@ -19,7 +19,7 @@ SAYINGS = [
     "The cat hates the boat.",
     "We had tea in the old town.",
     "Tom sleeps all day long.",
-    "I will paint the boat on 3 May 2023.",
+    "We all painted the boat on 3 May 2023.",
 ]
 
 
@@ -34,7 +34,7 @@ def rows(tmp_path: Path) -> Path:
     path = tmp_path / "rows.jsonl"
     questions = [
         {"id": "q0", "text": "What is the cat called?", "evidence": ["u0"]},
-        {"id": "q1", "text": "When does Ann paint the boat?", "evidence": ["u7"]},
+        {"id": "q1", "text": "When was the boat painted?", "evidence": ["u7"]},
     ]
     units = [unit(place, text) for place, text in enumerate(SAYINGS)]
     path.write_text(json.dumps({"id": "row", "units": units, "questions": questions}))
@@ -59,7 +59,7 @@ def test_the_shipped_weights_give_the_order_of_the_memory(rows: Path, order: Ord
     system = PrismSystem(workbench().opener(ranking=RankingOptions(order=order)), START)
     (row,) = load_qa(rows)
     system.add(row.items)
-    for question in ("What is the cat called?", "When does Ann paint the boat?", "And the boat now?"):
+    for question in ("What is the cat called?", "When was the boat painted?", "And the boat now?"):
         ranking = system.search(Ask(question, active=("u3",)))
         assert ranking.pool is not None
         places = reweighed(ranking, ranking.pool, options=RankingOptions(), order=order)
