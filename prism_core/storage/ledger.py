@@ -10,14 +10,7 @@ from typing import Any, Self
 
 from sqlalchemy import (
     Connection,
-    ScalarSelect,
-    Select,
-    bindparam,
-    delete,
-    exists,
-    func,
     literal,
-    or_,
     select,
 )
 from sqlalchemy.dialects.sqlite import insert as upsert
@@ -26,130 +19,10 @@ from prism_core.changes import Change, FloatArray
 from prism_core.errors import LedgerError, StaleReadError, UnknownReceiptError, UnknownUnitError
 from prism_core.protocols import Apply, Delta, InboxItem
 from prism_core.results import Finding, LogEntry, Position, Receipt, ScopeStats
-from prism_core.storage import check, codec, erasing, inbox, schema, writer
+from prism_core.storage import check, codec, erasing, inbox, queries, schema, writer
 from prism_core.storage.database import Database
 from prism_core.storage.prepared import Prepared
 from prism_core.types import Event, MemoryUnit, Scope, scope_key, utc
-
-_SCOPE: ScalarSelect[int] = select(schema.scopes.c.id).where(schema.scopes.c.key == bindparam("key")).scalar_subquery()
-
-
-def _since(table: Any, *columns: Any) -> Select[Any]:
-    return select(*columns).where(table.c.scope_id == _SCOPE, table.c.changed_seq > bindparam("after"))
-
-
-_HEAD = Prepared(select(schema.scopes.c.seq, schema.scopes.c.epoch).where(schema.scopes.c.key == bindparam("key")))
-_HAS_INBOX = Prepared(
-    select(func.min(schema.inbox.c.pk))
-    .select_from(schema.inbox.join(schema.scopes))
-    .where(schema.scopes.c.key == bindparam("key"))
-)
-_UNITS_SINCE = _since(schema.units, schema.units.c.added_seq, schema.units.c.tokens, schema.units.c.body)
-_LINKS_SINCE = _since(
-    schema.links,
-    schema.links.c.source,
-    schema.links.c.target,
-    schema.links.c.relation,
-    schema.links.c.confidence,
-    schema.links.c.reason,
-    schema.links.c.label,
-    schema.links.c.removed,
-).order_by(schema.links.c.changed_seq)
-_VECTORS_SINCE = _since(schema.vectors, schema.vectors.c.unit_id, schema.vectors.c.vector).order_by(
-    schema.vectors.c.changed_seq
-)
-_PENDING_UNTIL = (
-    select(schema.vectors.c.unit_id)
-    .where(
-        schema.vectors.c.scope_id == _SCOPE,
-        schema.vectors.c.vector.is_(None),
-        schema.vectors.c.changed_seq <= bindparam("after"),
-    )
-    .order_by(schema.vectors.c.changed_seq)
-)
-# One parameter for any number of ids: the statement is compiled once, and no limit on parameters applies.
-_IDS = select(func.json_each(bindparam("ids")).table_valued("value").c.value)
-_UNITS = Prepared(
-    select(schema.units.c.unit_id, schema.units.c.body).where(
-        schema.units.c.scope_id == _SCOPE, schema.units.c.unit_id.in_(_IDS)
-    )
-)
-_VECTORS = Prepared(
-    select(schema.vectors.c.unit_id, schema.vectors.c.vector).where(
-        schema.vectors.c.scope_id == _SCOPE,
-        schema.vectors.c.unit_id.in_(_IDS),
-        schema.vectors.c.vector.is_not(None),
-    )
-)
-_BY_KEY = Prepared(
-    select(schema.keys.c.unit_id).where(
-        schema.keys.c.scope_id == _SCOPE, schema.keys.c.idempotency_key == bindparam("idempotency_key")
-    )
-)
-_BY_TEXT = Prepared(
-    select(schema.units.c.unit_id).where(
-        schema.units.c.pk
-        == select(func.min(schema.units.c.pk))
-        .where(
-            schema.units.c.scope_id == _SCOPE,
-            schema.units.c.text_hash == bindparam("text_hash"),
-            schema.units.c.kind == bindparam("kind"),
-        )
-        .scalar_subquery()
-    )
-)
-_LOG = (
-    select(
-        schema.log.c.seq,
-        schema.log.c.recorded_at,
-        schema.log.c.kind,
-        schema.log.c.subject,
-        schema.log.c.before,
-        schema.log.c.after,
-        schema.log.c.reason,
-    )
-    .where(schema.log.c.scope_id == _SCOPE, schema.log.c.seq > bindparam("after"))
-    .order_by(schema.log.c.seq)
-)
-_LOG_OF_UNIT = _LOG.where(schema.log.c.subject == bindparam("unit"))
-_KINDS = (
-    select(schema.units.c.kind, func.count(), func.sum(schema.units.c.tokens))
-    .where(schema.units.c.scope_id == _SCOPE)
-    .group_by(schema.units.c.kind)
-    .order_by(schema.units.c.kind)
-)
-_RELATIONS = (
-    select(schema.links.c.relation, func.count())
-    .where(schema.links.c.scope_id == _SCOPE, schema.links.c.removed == 0)
-    .group_by(schema.links.c.relation)
-    .order_by(schema.links.c.relation)
-)
-_PENDING = select(func.count()).where(schema.vectors.c.scope_id == _SCOPE, schema.vectors.c.vector.is_(None))
-_INBOX = select(func.count()).where(schema.inbox.c.scope_id == _SCOPE)
-# A scope that was erased as a whole is listed again once something is written there.
-_SCOPES = (
-    select(schema.scopes.c.key)
-    .where(
-        or_(
-            schema.scopes.c.epoch == 0,
-            schema.scopes.c.seq > 0,
-            exists().where(schema.inbox.c.scope_id == schema.scopes.c.id),
-        )
-    )
-    .order_by(schema.scopes.c.id)
-)
-_META = select(schema.meta.c.value).where(schema.meta.c.key == bindparam("name"))
-_INDEX_POSITION = select(schema.index_positions.c.seq, schema.index_positions.c.epoch).where(
-    schema.index_positions.c.index_id == bindparam("index"), schema.index_positions.c.scope_id == _SCOPE
-)
-_OUTDATED = (
-    select(func.count())
-    .select_from(schema.index_positions.join(schema.scopes))
-    .where(schema.scopes.c.key == bindparam("key"), schema.index_positions.c.epoch != schema.scopes.c.epoch)
-)
-_FORGET_OUTDATED = delete(schema.index_positions).where(
-    schema.index_positions.c.scope_id == _SCOPE, schema.index_positions.c.epoch < bindparam("epoch")
-)
 
 
 class SqlLedger:
@@ -183,7 +56,7 @@ class SqlLedger:
 
     def head(self, scope: Scope) -> Position:
         """How far the scope's log has got; `Position()` for a scope that was never written."""
-        rows = self._database.fetch("read the head", _HEAD, {"key": scope_key(scope)})
+        rows = self._database.fetch("read the head", queries.HEAD, {"key": scope_key(scope)})
         return Position(*rows[0]) if rows else Position()
 
     def commit(
@@ -306,10 +179,10 @@ class SqlLedger:
         of_vectors = of if vectors_after is None else {**of, "after": vectors_after}
         with self._database.reading("read changes") as connection:
             position = _head(connection, scope)
-            units = connection.execute(_UNITS_SINCE, of).all()
-            links = connection.execute(_LINKS_SINCE, of).all()
-            waiting = connection.scalars(_PENDING_UNTIL, of_vectors).all()
-            vectors = connection.execute(_VECTORS_SINCE, of_vectors).all()
+            units = connection.execute(queries.UNITS_SINCE, of).all()
+            links = connection.execute(queries.LINKS_SINCE, of).all()
+            waiting = connection.scalars(queries.PENDING_UNTIL, of_vectors).all()
+            vectors = connection.execute(queries.VECTORS_SINCE, of_vectors).all()
         # The range read follows the index of changes; a sort here moves pointers, one in SQL would move the texts.
         in_order = sorted(units, key=lambda row: row.added_seq)
         changed = [(unit_id, None if blob is None else codec.load_vector(blob)) for unit_id, blob in vectors]
@@ -327,7 +200,7 @@ class SqlLedger:
         Raises:
             UnknownUnitError: if one does not exist in the scope.
         """
-        bodies = dict(self._by_ids("read units", _UNITS, scope, ids))
+        bodies = dict(self._by_ids("read units", queries.UNITS, scope, ids))
         for unit_id in ids:
             if unit_id not in bodies:
                 raise UnknownUnitError(unit_id, scope)
@@ -335,16 +208,16 @@ class SqlLedger:
 
     def vectors(self, scope: Scope, ids: Sequence[str]) -> dict[str, FloatArray]:
         """The vectors of these units, read-only; pending and unknown ones are left out."""
-        rows = self._by_ids("read vectors", _VECTORS, scope, ids)
+        rows = self._by_ids("read vectors", queries.VECTORS, scope, ids)
         return {unit_id: codec.load_vector(blob) for unit_id, blob in rows}
 
     def find_key(self, scope: Scope, idempotency_key: str) -> str | None:
         """Id of the unit stored under an idempotency key."""
-        return self._find(_BY_KEY, scope, idempotency_key=idempotency_key)
+        return self._find(queries.BY_KEY, scope, idempotency_key=idempotency_key)
 
     def find_text(self, scope: Scope, kind: str, text: str) -> str | None:
         """Id of the first unit of a kind that says the same: messages by `text.wording`, others by `text.normalize`."""
-        return self._find(_BY_TEXT, scope, kind=kind, text_hash=codec.text_hash(kind, text))
+        return self._find(queries.BY_TEXT, scope, kind=kind, text_hash=codec.text_hash(kind, text))
 
     def accept(self, scope: Scope, events: Sequence[Event], *, received_at: datetime) -> list[Receipt]:
         """Append raw events to the inbox, durably, and answer `accepted` receipts.
@@ -385,7 +258,9 @@ class SqlLedger:
 
     def waiting(self, scope: Scope) -> bool:
         """Whether accepted events of the scope wait to be processed, leased or not."""
-        return self._database.fetch("look into the inbox", _HAS_INBOX, {"key": scope_key(scope)})[0][0] is not None
+        return (
+            self._database.fetch("look into the inbox", queries.HAS_INBOX, {"key": scope_key(scope)})[0][0] is not None
+        )
 
     def unprocessed(self, scope: Scope, receipt_ids: Sequence[str] | None = None) -> list[InboxItem]:
         """What waits in the inbox, leased or not, oldest first: all of it, or what has one of these receipts."""
@@ -408,21 +283,21 @@ class SqlLedger:
         """The recorded changes after a seq, oldest first, of one unit or of all."""
         parameters = {"key": scope_key(scope), "after": after, "unit": unit_id}
         with self._database.reading("read the log") as connection:
-            rows = connection.execute(_LOG if unit_id is None else _LOG_OF_UNIT, parameters).all()
+            rows = connection.execute(queries.LOG if unit_id is None else queries.LOG_OF_UNIT, parameters).all()
         return [codec.load_log_entry(row) for row in rows]
 
     def stats(self, scope: Scope) -> ScopeStats:
         """Counts of a scope."""
         parameters = {"key": scope_key(scope)}
         with self._database.reading("count") as connection:
-            kinds = connection.execute(_KINDS, parameters).all()
+            kinds = connection.execute(queries.KINDS, parameters).all()
             return ScopeStats(
                 scope=scope,
                 units=sum(count for _, count, _ in kinds),
-                links={relation: count for relation, count in connection.execute(_RELATIONS, parameters)},
+                links={relation: count for relation, count in connection.execute(queries.RELATIONS, parameters)},
                 kinds={kind: count for kind, count, _ in kinds},
-                pending=connection.scalar(_PENDING, parameters) or 0,
-                inbox=connection.scalar(_INBOX, parameters) or 0,
+                pending=connection.scalar(queries.PENDING, parameters) or 0,
+                inbox=connection.scalar(queries.INBOX, parameters) or 0,
                 unread=connection.scalar(inbox.UNREAD_COUNT, parameters) or 0,
                 tokens=sum(tokens for _, _, tokens in kinds),
                 position=_head(connection, scope),
@@ -431,12 +306,12 @@ class SqlLedger:
     def scopes(self) -> list[Scope]:
         """Every scope that was ever written and not erased since, in the order they were first written."""
         with self._database.reading("list scopes") as connection:
-            return [tuple(json.loads(key)) for key in connection.scalars(_SCOPES)]
+            return [tuple(json.loads(key)) for key in connection.scalars(queries.SCOPES)]
 
     def get_meta(self, key: str) -> str | None:
         """A value of the store's own settings, such as the embedder id."""
         with self._database.reading("read settings") as connection:
-            value: str | None = connection.scalar(_META, {"name": key})
+            value: str | None = connection.scalar(queries.META, {"name": key})
         return value
 
     def set_meta(self, key: str, value: str) -> None:
@@ -448,7 +323,7 @@ class SqlLedger:
     def index_position(self, index_id: str, scope: Scope) -> Position | None:
         """How far an index has followed a scope, as last noted."""
         with self._database.reading("read an index position") as connection:
-            row = connection.execute(_INDEX_POSITION, {"index": index_id, "key": scope_key(scope)}).first()
+            row = connection.execute(queries.INDEX_POSITION, {"index": index_id, "key": scope_key(scope)}).first()
         return None if row is None else Position(*row)
 
     def note_index_position(self, index_id: str, scope: Scope, position: Position) -> None:
@@ -465,12 +340,12 @@ class SqlLedger:
         )
         with self._database.writing("note an index position") as connection:
             connection.execute(statement.on_conflict_do_update(index_elements=["index_id", "scope_id"], set_=values))
-            connection.execute(_FORGET_OUTDATED, {"key": scope_key(scope), "epoch": position.epoch})
+            connection.execute(queries.FORGET_OUTDATED, {"key": scope_key(scope), "epoch": position.epoch})
 
     def index_outdated(self, scope: Scope) -> bool:
         """Whether an index was noted for the scope in another epoch: it may hold what was erased since."""
         with self._database.reading("read index positions") as connection:
-            return bool(connection.scalar(_OUTDATED, {"key": scope_key(scope)}))
+            return bool(connection.scalar(queries.OUTDATED, {"key": scope_key(scope)}))
 
     def check(self) -> list[Finding]:
         """Look for damage, for `doctor`.
@@ -505,5 +380,5 @@ class SqlLedger:
 
 
 def _head(connection: Connection, scope: Scope) -> Position:
-    rows = _HEAD.query(connection, {"key": scope_key(scope)})
+    rows = queries.HEAD.query(connection, {"key": scope_key(scope)})
     return Position(*rows[0]) if rows else Position()
