@@ -30,12 +30,12 @@ _CLAUSE_BREAK = re.compile(
 )
 _CONDITION = re.compile(
     r"\b(?:if|whether|suppose|supposing|imagine|hypothetically|what if|let'?s say|pretend|assuming|unless|in case"
-    r"|as if|according to|for example|for instance|e\.g\.)\b|如果|假如|要是|假设|万一|想象|比如|是否|会不会|倘若",
+    r"|as if|according to|in (?:the|this|that|our|my) (?:scenario|story|novel)"
+    r"|for example|for instance|e\.g\.)\b|如果|假如|要是|假设|万一|想象|比如|是否|会不会|倘若",
     re.IGNORECASE,
 )
 _PLAY = re.compile(
-    r"\b(?:role[- ]?play(?:ing)?|pretend|act(?:ing)? as"
-    r"|in (?:the|this|that|our|my) (?:scenario|story|novel|film|movie|book|play))\b|角色扮演|扮演",
+    r"\b(?:role[- ]?play(?:ing)?|let(?:'s| us) pretend)\b|^\W*(?:please )?act as\b|角色扮演|^\W*请?扮演",
     re.IGNORECASE,
 )
 _DOUBT = re.compile(

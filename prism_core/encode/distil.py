@@ -22,6 +22,9 @@ USER = "user"
 WORLD = "world"
 """The entity of what is so without belonging to anybody."""
 MOST_CLAIMS = 12
+LONGEST_REMARK = 1_000
+"""Characters of a message that tells what is so in the world. A longer one narrates, as minutes and letters do: what
+its clauses say of things holds in their context only."""
 LONGEST_VALUE = 120
 
 _OPENERS = re.compile(
@@ -90,9 +93,11 @@ class RuleDistiller:
         if event.kind is not Kind.MESSAGE or event.source not in (Source.USER, Source.ASSISTANT):
             return ()
         claims: dict[tuple[str, str, str], Claim] = {}
+        left_out = {FactCategory.WORLD_STATE.value} if len(event.observation) > LONGEST_REMARK else set()
         for clause in clauses(event.observation):
             for claim in _claims_of(clause, _speaker(event)):
-                if event.source is Source.USER or claim.category == FactCategory.COMMITMENT:
+                stated = event.source is Source.USER and claim.category not in left_out
+                if stated or claim.category == FactCategory.COMMITMENT:
                     claims.setdefault((claim.entity, claim.attribute.casefold(), claim.value.casefold()), claim)
         return list(claims.values())[: self.most]
 

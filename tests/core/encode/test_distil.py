@@ -100,6 +100,17 @@ def test_questions_hypotheses_and_quotations_are_none(text: str) -> None:
     assert stated(text) == []
 
 
+def test_a_text_that_narrates_tells_of_its_sender_alone() -> None:
+    letter = "The weather was fine and the hens were laying. " * 25
+    assert stated(f"The build port is 7. I live in Rome. {letter}") == [("user", "home", "Rome")]
+    assert len(stated("The build port is 7. I live in Rome.")) == 2
+
+
+def test_speaking_of_stories_silences_one_sentence_only() -> None:
+    assert stated("In the novel I live in Oslo. I live in Rome.") == [("user", "home", "Rome")]
+    assert stated("I work in the film industry. I live in Rome.") == [("user", "home", "Rome")]
+
+
 def test_only_a_user_states_facts() -> None:
     said = "My name is Ana. I live in Lisbon. I'll send the file by Monday."
     assert len(stated(said)) == 3
