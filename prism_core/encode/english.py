@@ -44,7 +44,8 @@ ENGLISH = (
     ),
     row(rf"(?:{I_AM}|i turned) (?P<v>\d{{1,3}})(?: years? old| now| today)?", _IDENTITY, "age", "{v}"),
     row(
-        rf"i(?:'ve| have)? (?:just |recently )?(?:moved|relocated)(?: from (?P<was>{PLACE}))? to (?P<v>{PLACE})"
+        rf"i(?:'ve| have)? (?:just |recently )?(?:moved|relocated)(?: back)?"
+        rf"(?: from (?P<was>{PLACE}))? to (?P<v>{PLACE})"
         r"(?: (?:now|last|this|in|two|three|a) ?.*)?",
         _IDENTITY,
         "home",

@@ -7,15 +7,19 @@ import re
 from prism_core.types import Outcome
 
 LOOKED_AT = 4000
+_ABOUT_ERRORS = (
+    r"(?! (?:rates?|budgets?|logs?|handling|messages?|bars?|margins?|analysis|correction|codes? (?:are|list))\b)"
+)
 _NONE = r"(?!\"?[\w ]*: ?(?:null|none|false|0\b|\[\]))"
 _FAILURE = re.compile(
-    rf"\A[\[{{\"' ]{{0,5}}(?:error|failed|failure|exception|fatal|traceback)\b{_NONE}"
+    rf"\A[\[{{\"' ]{{0,5}}(?:error|failed|failure|exception|fatal|traceback)\b{_ABOUT_ERRORS}{_NONE}"
     r"|\A\W*(?!0 )\w+ failed\b|^Traceback \(most recent call last\)|^\w*(?:Error|Exception): "
     # What test runners and builds print: `3 failed, 2 passed`, `test_x FAILED`, `FAILED (errors=1)`.
     r"|(?<![\d.])[1-9]\d* (?:failed|failures?|errors? generated)\b(?! in \d+ attempts)|::\S+ (?-i:FAILED|ERROR)\b"
     r"|[1-9]\d* errors? (?:in \d|during\b)|^\s*[1-9]\d* failing\b|^(?-i:--- FAIL|FAIL)\b|^(?-i:Killed)$"
     r"|^FAILED \(|^E {3}\w*Error\b|^npm ERR!|\b(?:segmentation fault|core dumped|killed by signal|out of memory)\b"
     r"|\b(?:permission denied|access denied|command not found|no such file|connection refused|timed out|unauthorized)\b"
+    r"|\A.{0,40}\bdeclined\b|\A\W*unable to \w|^status: ?[45]\d\d\b"
     r"|\bexit(?:ed with)? ?(?:code|status):? ?[1-9]"
     r"|\"(?:status_code|status|code)\": ?[45]\d\d\b|\A(?:HTTP(?:/\d(?:\.\d)?)? )?[45]\d\d [A-Z]"
     r"|\bHTTP(?:/\d(?:\.\d)?)? [45]\d\d\b|\bstatus code:? ?[45]\d\d\b"

@@ -227,6 +227,4 @@ def checked_unit_id(value: object) -> str:
     Raises:
         QueryError: if it is no string.
     """
-    if not isinstance(value, str):
-        raise QueryError("unit_id", value, "pass the id of a unit, a string")
-    return value
+    return checked_type("unit_id", value, str, "pass the id of a unit, a string")

@@ -40,6 +40,7 @@ def stated(text: str, **fields: object) -> list[tuple[str, str, str]]:
         ("My son has type 1 diabetes", [("user's son", "has type 1 diabetes", "yes")]),
         ("I quit smoking", [("user", "gave up smoking", "yes")]),
         ("I started a new job at Bosch last week", [("user", "employer", "Bosch")]),
+        ("I moved back to Paris", [("user", "home", "Paris")]),
         ("I'm married to Clara", [("user", "marital status", "married")]),
         ("I speak Portuguese and English", [("user", f"speaks {x}", "yes") for x in ("Portuguese", "English")]),
         ("Deploy target is eu-west-1", [("world", "Deploy target", "eu-west-1")]),

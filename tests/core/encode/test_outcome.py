@@ -15,6 +15,9 @@ from prism_core.types import Outcome
         '{"status": "failed"}',
         '{"content": "no such user", "is_error": true}',
         "Request failed with status code 500",
+        "Unable to connect to the server",
+        "Your card was declined.",
+        "status: 500",
         "ran 3 tests\nTraceback (most recent call last):\n  File",
         "ValueError: bad input",
         "process exited with code 2",
@@ -54,7 +57,16 @@ def test_successes(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", " \n", "The sky is blue.", "Errors were found: none", "Failed tests: 0", "错误：无"],
+    [
+        "",
+        " \n",
+        "The sky is blue.",
+        "Errors were found: none",
+        "Failed tests: 0",
+        "错误：无",
+        "Error rate of the model is 3%",
+        "Exception handling chapter: see page 4",
+    ],
 )
 def test_what_says_neither_is_unknown(text: str) -> None:
     assert outcome_of(text) is Outcome.UNKNOWN
